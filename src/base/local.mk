@@ -1,0 +1,9 @@
+noinst_LIBRARIES += src/base/libbase.a
+src_base_libbase_a_SOURCES = \
+	src/base/arena.c src/base/arena.h \
+	src/base/buf.c src/base/buf.h \
+	src/base/err.c src/base/err.h \
+	src/base/keys.h src/base/lists.h \
+	src/base/names.c src/base/names.h \
+	src/base/text.c src/base/text.h
+EXTRA_DIST += src/base/README.md

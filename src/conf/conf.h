@@ -1,0 +1,195 @@
+/* Configuration: YAML bytes -> located tree -> checked immutable value -> plan.
+ *
+ *   draft = rv_draft_read(paths)                    files, layers, merging; syntax complaints
+ *   rv_draft_plugins(draft)                         which plugins to describe
+ *   conf  = rv_conf_build(draft, tables, environ)   every check, expansion; names, types, options
+ *   rv_conf_plan(conf, recipes, before)             ports, digests, the graph as numbers
+ *
+ * Each step adds to the same complaints and goes on as far as it can, so that one run lists all
+ * mistakes. Everything a conf points to is in its arena, const, and lives until rv_conf_destroy. */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/keys.h"
+#include "core/plan.h"
+
+/* All mistakes of one run, one a line: "file:line:column: text (did you mean ...)". */
+struct rv_complaints {
+	struct rv_buf text;
+	size_t errors, warnings;
+};
+void rv_complaints_fini(struct rv_complaints *c);
+
+struct rv_place {
+	const char *file; /* as the user named it; "" for what no file says */
+	uint32_t line, column; /* from 1 */
+};
+/* Adds a line; a warning's text starts with "warning: " behind the place. */
+void rv_complain(struct rv_complaints *c, struct rv_place at, const char *format, ...) RV_PRINTF(3, 4);
+void rv_complain_softly(struct rv_complaints *c, struct rv_place at, const char *format, ...)
+	RV_PRINTF(3, 4);
+
+/* What a plugin tells of itself, as plain values (from the host's describe). */
+struct rv_plugin_table {
+	const char *name;
+	const char *summary;
+	const struct rv_key *keys;
+	size_t key_count;
+	uint32_t hooks;     /* RV_HAS(...) */
+	const char *error;  /* not NULL: could not be loaded; the sentence says what and where */
+};
+
+/* What a plugin's start hook returned in rehearsal. Strings are copied by rv_conf_plan. */
+struct rv_recipe {
+	const char *const *argv; /* NULL-terminated; NULL: no recipe (plugin without start, or `error`) */
+	const char *const *env;  /* additions, NAME=VALUE, NULL-terminated; may be NULL */
+	const uint16_t *ports;   /* effective ports that the service binds itself */
+	size_t port_count;
+	bool is_static;          /* the same for every start until configuration changes */
+	bool fixed;              /* softly failed: will be known at start only; not an error */
+	const char *log_file;    /* log path of the plugin's convention; NULL: none */
+	const char *error;       /* the plugin refuses this configuration */
+};
+
+enum rv_family { RV_TCP4, RV_TCP6, RV_UNIX };
+
+struct rv_listen {
+	const char *name;    /* for ${listen.NAME.fd} and LISTEN_FDNAMES */
+	struct rv_place at;
+	enum rv_family family;
+	const char *address; /* as written: "127.0.0.1:49999", "[::]:80", "/run/x.sock" */
+	uint8_t ip[16];      /* network order; 4 bytes for TCP4 */
+	uint16_t port;
+	int backlog;         /* 0: bind only, the service listens; else reeve listens */
+	bool has_mode;
+	unsigned mode;       /* UNIX socket */
+	const char *owner, *group; /* UNIX socket; NULL: ours */
+	int fd;              /* number in the child: 3, 4, ... */
+};
+
+/* Kinds of readiness and health checks; several in one check must all hold. */
+struct rv_check {
+	struct rv_place at;
+	bool has_fd, fd_auto;
+	int fd;                     /* in the child; set for auto as well */
+	const char *tcp;            /* "HOST:PORT" numeric, or NULL */
+	uint8_t tcp_ip[16];
+	uint16_t tcp_port;
+	bool tcp_v6;
+	const char *http_url;       /* or NULL */
+	const char *const *exec;    /* argv or NULL */
+	bool plugin;                /* the plugin's probe hook */
+	rv_time timeout;            /* ready: whole; 0 never happens */
+	rv_time attempt_timeout;    /* one attempt, default 2s */
+};
+
+struct rv_log_conf {
+	enum { RV_LOG_FILE, RV_LOG_INHERIT, RV_LOG_NULL } kind;
+	const char *path;
+	uint64_t max_size; /* bytes; 0: no rotation */
+	uint32_t keep;     /* rotated files */
+};
+
+struct rv_limit { /* one resource limit */
+	int resource; /* RLIMIT_... */
+	uint64_t soft, hard; /* RLIM_INFINITY as UINT64_MAX */
+};
+
+enum rv_from { RV_FROM_PRESET, RV_FROM_ENV, RV_FROM_YAML };
+
+struct rv_option { /* one plugin option with its effective value */
+	const struct rv_key *key;
+	const char *value; /* text; WORDS: NUL-separated words, JSON: JSON text; NULL: not set */
+	size_t value_len;
+	enum rv_from from;
+};
+
+struct rv_dependency { /* as written, for messages and `reeve plan` */
+	rv_id on;
+	uint8_t kind, until; /* enum rv_edge_kind, enum rv_until */
+	struct rv_place at;
+};
+
+struct rv_service {
+	rv_id id;
+	const char *name;
+	struct rv_place at;
+	const char *plugin;
+	const char *summary; /* or NULL */
+	bool enabled, essential;
+	enum rv_type type;
+	const char *const *command; /* NULL-terminated argv of the file; NULL: the plugin's recipe */
+	const char *const *argv;    /* effective, after rv_conf_plan; NULL: known at start only */
+	bool argv_is_static;
+	const struct rv_dependency *deps;
+	size_t dep_count;
+	const char *user, *group;           /* as written; NULL: ours */
+	const char *const *groups;          /* NULL: the user's own; empty list: none */
+	struct rv_place user_at, group_at, groups_at;
+	bool has_umask;
+	unsigned umask;
+	const struct rv_limit *limits;
+	size_t limit_count;
+	const char *working_dir;            /* NULL: "/" */
+	/* Environment in order of strength, weakest first, all NAME=VALUE, NULL-terminated:
+	   inherited, sandbox `environment`, the recipe's additions, `environment-file`,
+	   `environment`. reeve's own (LISTEN_*, NOTIFY..., REEVE_*) are added at spawn. */
+	const char *const *env;
+	const uint16_t *ports; /* that it binds itself: `ports` and the recipe's */
+	size_t port_count;
+	const struct rv_listen *listen;
+	size_t listen_count;
+	struct rv_check ready; /* plugin set when the plugin's probe is in force; else what is set */
+	bool has_ready;        /* anything proves it */
+	struct rv_log_conf log;
+	const struct rv_option *options;
+	size_t option_count;
+	const struct rv_plugin_table *table;
+};
+
+struct rv_conf {
+	struct rv_arena arena;
+	const char *runtime_dir, *plugin_dir;
+	unsigned control_mode;
+	const char *control_owner, *control_group; /* NULL: ours */
+	struct rv_place control_at;
+	const char *log_dir; /* NULL: services without log.file inherit ours */
+	const char *const *environment; /* sandbox level */
+	const struct rv_service *services; /* by slot; name NULL for a vacant one */
+	size_t service_count;
+	const struct rv_plan *plan; /* after rv_conf_plan */
+	const char *const *paths;   /* the files that were read, in order, NULL-terminated */
+};
+
+struct rv_draft;
+/* paths: files or folders, NULL-terminated; NULL: /etc/reeve/reeve.yaml and reeve.d. NULL on
+   complaints only if nothing could be read at all. plugin_dir: override of --plugin-dir, or NULL.
+   command: argv of `reeve -- CMD` which becomes the service `main`, or NULL. */
+struct rv_draft *rv_draft_read(const char *const *paths, const char *plugin_dir,
+	const char *const *command, struct rv_complaints *c);
+void rv_draft_destroy(struct rv_draft *d);
+/* Distinct plugin names, NULL-terminated, and the folder to find them in; owned by the draft. */
+const char *const *rv_draft_plugins(const struct rv_draft *d, const char **plugin_dir);
+
+/* environ: reeve's own environment. before: the conf in force (slots keep their numbers), or NULL.
+   tables are copied. NULL when there were errors. */
+struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
+	size_t table_count, const char *const *environ, const struct rv_conf *before,
+	struct rv_complaints *c);
+/* recipes: one a slot, or NULL (no rehearsal was needed). Fills argv, ports, plan. */
+bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct rv_complaints *c);
+void rv_conf_destroy(struct rv_conf *conf);
+
+/* By name; NULL: none. */
+const struct rv_service *rv_conf_find(const struct rv_conf *conf, const char *name);
+
+/* `reeve plan`: the effective configuration for a reader, in start order; secrets as ***, names of
+   environment variables without values. */
+void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to);
+
+#endif

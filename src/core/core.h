@@ -1,0 +1,160 @@
+/* The mind: events in, actions out. No clock, no I/O, no allocation, no names.
+ *
+ * The caller (daemon/engine.c, tests/sim) owns the memory: rv_core_size() bytes, zeroed or not, given
+ * to rv_core_init(). It feeds events with rv_core_apply(), as many as the world had, and then calls
+ * rv_core_settle() once; performing an action never applies an event. When rv_core_deadline() has
+ * come it calls rv_core_settle() again, with no event. Same plan, seed, events and times: same bytes.
+ *
+ * Desired is not current. `want` is what the operator (or boot) asked: up, down or nothing; `need`
+ * is whether the service must run now: wanted up, or pulled in by a dependent that is, and not held
+ * down. An operator's stop holds a service down over its dependents' needs (they wait, and come back
+ * with it); an operator's start lifts the holds of everything that it needs. `state` is what is.
+ *
+ *   stopped -> waiting -> queued -> starting -> ready <-> unhealthy
+ *      ^                               |           |          |
+ *      |    backoff <------------------+-----------+----------+
+ *      |       ^                       v           v          v
+ *      +-------+---- exited/failed <- stopping -> killing ----+
+ *
+ * One life: START (generation g, new at each start, never reused) -> SPAWNED -> PROBE...PROVED -> HOOK
+ * update -> ready -> [HOOK stop -> SIGNAL step 0, 1, ... -> KILL] -> EXITED, GONE -> HOOK cleanup ->
+ * idle. EXITED is the end of the main process, GONE the end of its whole tree; when the main process
+ * ends by itself and the tree is not gone in the same turn, what it left behind goes through the
+ * same stop steps. A life that is over is followed by what was decided when it ended: backoff,
+ * exited, failed, stopped, or (its ground being gone) waiting.
+ *
+ * Phases inside `starting`: spawned, proven, updated, ready. Dependents wait for ready (until: started
+ * for SPAWNED). An answer that carries a generation other than the current one is dropped. */
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
+
+#include "core/plan.h"
+
+struct rv_core; /* one block of rv_core_size() bytes; no pointers to itself or outside but the plan */
+
+enum rv_event_kind {
+	/* the operator and the world around reeve; id RV_NO_ID: all */
+	RV_EV_BOOT,     /* want all that is enabled; starts the boot clock */
+	RV_EV_START,    /* id: want it up; forgets failures and restart counts, lifts holds below it */
+	RV_EV_STOP,     /* id: hold it down */
+	RV_EV_RESTART,  /* id: end this life (dependents first), then as RV_EV_START */
+	RV_EV_RECREATE, /* id, generation: report of loss. Joined while one is in flight */
+	RV_EV_PAUSE,    /* id or all: no automatic replacement or restart */
+	RV_EV_RESUME,
+	RV_EV_SHUTDOWN, /* stop all in reverse, start nothing more, then OVER */
+	RV_EV_FORCE,    /* KILL everything now, then OVER */
+	RV_EV_RETIRE_BEGIN, /* reload phase one: forgets an earlier target */
+	RV_EV_RETIRE,       /* id: must be gone before the new plan can be adopted */
+	RV_EV_RETIRE_END,   /* when all retired are gone: RV_ACT_RETIRED */
+	RV_EV_ADOPTED,  /* id: it runs and is not ours; becomes `adopted`, never signalled */
+	RV_EV_DISABLED, /* id: its plugin is disabled (verdict RV_FAIL) or back (RV_OK) */
+	/* answers about one life: id and generation */
+	RV_EV_SPAWNED,      /* exec succeeded */
+	RV_EV_SPAWN_FAILED, /* it did not: exec, user, directory, recipe hook */
+	RV_EV_EXITED,       /* the main process ended: exit */
+	RV_EV_GONE,         /* nothing of the life is left (always after EXITED) */
+	RV_EV_PROVED,       /* verdict of the PROBE in flight; OK may also come unasked (passive) */
+	RV_EV_HEALTH,       /* verdict of the HEALTH in flight */
+	RV_EV_HOOK_DONE,    /* hook and verdict */
+};
+
+struct rv_event {
+	uint8_t kind;    /* enum rv_event_kind */
+	uint8_t verdict; /* enum rv_verdict */
+	uint8_t hook;    /* enum rv_hook */
+	rv_id id;
+	rv_exit exit;
+	uint64_t generation;
+};
+
+enum rv_action_kind {
+	RV_ACT_START,  /* spawn it; the answer is SPAWNED or SPAWN_FAILED */
+	RV_ACT_PROBE,  /* one readiness attempt; bound: `timeout`. The answer is PROVED */
+	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
+	RV_ACT_HOOK,   /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
+	RV_ACT_DROP,   /* what is in flight for this life (probe, health, or hook) is not wanted any more */
+	RV_ACT_SIGNAL, /* perform plan step `step` of this service */
+	RV_ACT_KILL,   /* KILL to the whole tree, and to whatever joins it until GONE */
+	RV_ACT_STATE,  /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
+	RV_ACT_STUCK,  /* kill_timeout passed: name what resists. Sent once a life */
+	RV_ACT_BOOT,   /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
+	RV_ACT_RETIRED, /* adopt the new plan now */
+	RV_ACT_OVER,   /* nothing lives, nothing will: leave. `end` says why */
+};
+
+/* Why reeve ends; the daemon maps it to an exit status. */
+enum rv_end {
+	RV_END_NONE,
+	RV_END_REQUEST,     /* 0 */
+	RV_END_EXIT_FROM,   /* the status of that service: `exit` */
+	RV_END_BOOT_FAILED, /* 10 */
+	RV_END_GAVE_UP,     /* 10 */
+	RV_END_HEALTH,      /* 11: what gave up did so over its health check */
+	RV_END_DEADLINE,    /* 12: the shutdown deadline passed, the rest was killed */
+	RV_END_FORCED,      /* 128 + n */
+};
+
+struct rv_action {
+	uint8_t kind;    /* enum rv_action_kind */
+	uint8_t hook;    /* enum rv_hook */
+	uint8_t state;   /* enum rv_state */
+	uint8_t why;     /* enum rv_why */
+	uint8_t verdict; /* enum rv_verdict */
+	uint8_t end;     /* enum rv_end */
+	bool degraded;
+	rv_id id;
+	rv_id other;     /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
+	uint32_t step;
+	uint32_t attempt; /* PROBE, HEALTH: counts from 1 in a life */
+	rv_exit exit;
+	uint64_t generation;
+	rv_time timeout; /* ns from now */
+};
+
+/* The caller's array; settle never needs more than rv_core_actions_max() and asserts that. */
+struct rv_actions {
+	struct rv_action *v;
+	size_t n, room;
+};
+size_t rv_core_actions_max(const struct rv_plan *p);
+
+size_t rv_core_size(const struct rv_plan *p);
+void rv_core_init(struct rv_core *c, const struct rv_plan *p, uint64_t seed);
+void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_actions *out);
+void rv_core_settle(struct rv_core *c, rv_time now, struct rv_actions *out);
+/* `n` is fresh memory of rv_core_size(p); `old` has answered RETIRED. Lives go on under the new plan. */
+void rv_core_adopt(struct rv_core *n, const struct rv_plan *p, const struct rv_core *old);
+/* When to call settle again at the latest; RV_NEVER: only after an event. */
+rv_time rv_core_deadline(const struct rv_core *c);
+
+enum rv_look_flags {
+	RV_LOOK_WANTED = 1,
+	RV_LOOK_HELD = 2,     /* the operator stopped it */
+	RV_LOOK_NEEDED = 4,
+	RV_LOOK_PAUSED = 8,
+	RV_LOOK_LOST = 16,
+	RV_LOOK_DISABLED = 32,
+	RV_LOOK_UNPROVEN = 64,
+	RV_LOOK_WAS_READY = 128, /* this life has been ready */
+};
+
+struct rv_look {
+	enum rv_state state;
+	enum rv_why why;         /* of the present state; of the last end when idle */
+	rv_id other;             /* what it waits for, or what `why` is about; RV_NO_ID */
+	uint32_t flags;
+	uint32_t restarts;       /* automatic ones since the operator's last start */
+	uint64_t generation;     /* of the present or the last life; 0: none yet */
+	rv_exit exit;            /* how the last life ended */
+	rv_time since;           /* when the state was entered */
+	rv_time started, ready;  /* of the present life: START action, ready; 0: not yet */
+	rv_time due;             /* BACKOFF: when it starts again; RV_NEVER otherwise */
+};
+struct rv_look rv_core_look(const struct rv_core *c, rv_id id);
+
+enum rv_boot { RV_BOOT_NOT_YET, RV_BOOT_UNDER_WAY, RV_BOOT_DONE, RV_BOOT_DEGRADED, RV_BOOT_FAILED };
+enum rv_boot rv_core_boot(const struct rv_core *c);
+/* True from SHUTDOWN, FORCE, a rollback, exit-from or a give-up that ends reeve, on. */
+bool rv_core_closing(const struct rv_core *c);
+
+#endif

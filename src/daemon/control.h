@@ -1,0 +1,19 @@
+/* The control socket: JSON-RPC 2.0, one object a line, on a UNIX stream socket. */
+#ifndef DAEMON_CONTROL_H
+#define DAEMON_CONTROL_H
+
+#include <ev.h>
+
+#include "daemon/engine.h"
+
+struct rv_control;
+
+/* Binds RUNTIME-DIR/control.sock (folder made when missing) with the configured mode and owner from the
+   first moment on. A live reeve on the path: refused. A stale socket: replaced. Anything else at the
+   path: refused, untouched. */
+struct rv_control *rv_control_create(struct ev_loop *loop, struct rv_engine *engine, struct rv_err *e);
+/* Answers what waits with an error, closes, removes the socket if it is still ours. NULL is fine. */
+void rv_control_destroy(struct rv_control *c);
+const char *rv_control_path(const struct rv_control *c);
+
+#endif

@@ -1,0 +1,61 @@
+/* The pump: the only place where mind (core) and hands (everything else in this room) meet.
+ *
+ * World -> events -> core -> actions -> hands. Performing an action never applies an event: what a hand
+ * learns at once (a failed spawn) is queued and applied in the same turn, before the loop sleeps. */
+#ifndef DAEMON_ENGINE_H
+#define DAEMON_ENGINE_H
+
+#include <ev.h>
+#include <sys/types.h>
+
+#include "conf/conf.h"
+#include "core/core.h"
+#include "daemon/hostlink.h"
+
+struct rv_engine;
+struct rv_capture;
+
+/* One service as status shows it. Strings are valid until the engine runs again. */
+struct rv_view {
+	rv_id id;
+	const char *name, *summary, *plugin;
+	struct rv_look look;
+	bool essential, enabled;
+	pid_t pid;           /* 0: none */
+	const char *detail;  /* one sentence: why it is there, last cause; "" when there is nothing */
+	const char *other;   /* name of look.other, or NULL */
+};
+
+/* Told of each change, in order; registered by the control server and by `reeve`'s own lines. */
+struct rv_watcher {
+	struct rv_watcher *next;
+	void (*changed)(struct rv_watcher *w, rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
+};
+
+/* conf: planned; owned by the engine from now on, with host. */
+struct rv_engine *rv_engine_create(struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host,
+	struct rv_err *e);
+void rv_engine_destroy(struct rv_engine *g);
+
+const struct rv_conf *rv_engine_conf(const struct rv_engine *g);
+struct rv_hostlink *rv_engine_host(const struct rv_engine *g);
+/* Number of slots; a vacant one has view.name NULL. */
+size_t rv_engine_slots(const struct rv_engine *g);
+struct rv_view rv_engine_look(const struct rv_engine *g, rv_id id);
+rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */
+enum rv_boot rv_engine_boot(const struct rv_engine *g);
+bool rv_engine_closing(const struct rv_engine *g);
+rv_time rv_engine_started(const struct rv_engine *g);
+
+/* Queues an event for the core; it is applied before the loop sleeps again. */
+void rv_engine_push(struct rv_engine *g, const struct rv_event *e);
+void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w);
+void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w);
+/* Sends a signal to the service's main process now. False: it does not run, or adopted. */
+bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e);
+struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id);
+
+/* After the loop has ended (ev_break by the engine at OVER): the exit status of reeve. */
+int rv_engine_status(const struct rv_engine *g);
+
+#endif

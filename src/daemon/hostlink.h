@@ -1,0 +1,81 @@
+/* The daemon's end of the plugin host: asks, answers, and survives its death.
+ *
+ * The host is expendable. Calls that were in flight when it died are asked again, but for the one that
+ * it died in: that fails, and says so. Callbacks never come from inside a call. */
+#ifndef DAEMON_HOSTLINK_H
+#define DAEMON_HOSTLINK_H
+
+#include <ev.h>
+#include <sys/types.h>
+
+#include "conf/conf.h"
+#include "daemon/reap.h"
+#include "daemon/spawn.h"
+
+struct rv_hostlink;
+
+/* One answer of the host. All pointers are valid during the callback. */
+struct rv_host_answer {
+	rv_id id;
+	uint64_t generation;
+	enum rv_hook hook;
+	enum rv_verdict verdict;
+	const char *why;         /* "" when there is nothing to say */
+	struct rv_recipe recipe; /* of start */
+};
+
+struct rv_hostlink_ops {
+	void (*answer)(void *ctx, const struct rv_host_answer *a);
+	/* A plugin was disabled (died three times in a minute) or is back. */
+	void (*disabled)(void *ctx, const char *plugin, bool disabled);
+	/* REEVE_RUN: how to run a command in this service's context (user, directory, environment);
+	   fills all but argv, out, err and fds. False: it may not run. */
+	bool (*context)(void *ctx, rv_id id, struct rv_spawn *to);
+};
+
+/* pid and fd of the host that main forked at the very start (fd is owned from now on). ops may be used
+   only after rv_hostlink_attach. exe: descriptor of our own binary for a later start, owned. */
+struct rv_hostlink *rv_hostlink_create(pid_t pid, int fd, int exe);
+/* Ends the host. NULL is fine. */
+void rv_hostlink_destroy(struct rv_hostlink *h);
+
+/* Before the loop runs: blocking, bounded by 5 s each. Results live until rv_hostlink_destroy. */
+bool rv_hostlink_describe(struct rv_hostlink *h, const char *plugin_dir, const char *const *plugins,
+	const struct rv_plugin_table **tables, size_t *count, struct rv_err *e);
+/* Makes an instance of each service whose plugin has hooks, and rehearses its start. One recipe a slot
+   (zeroed for services without). A reload calls it again: instances are made anew. */
+bool rv_hostlink_rehearse(struct rv_hostlink *h, const struct rv_conf *conf,
+	const struct rv_recipe **recipes, struct rv_err *e);
+
+/* Joins the loop and the reaper. conf: the one that was rehearsed; must outlive the link or be replaced
+   by rv_hostlink_conf. */
+void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
+	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx);
+void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf);
+
+/* Facts of the life that a hook may want to know. */
+struct rv_host_facts {
+	rv_id id;
+	uint64_t generation;
+	pid_t pid;         /* 0: none */
+	rv_exit exit;      /* of the ended life, for cleanup */
+	uint32_t attempt;  /* from 1 */
+};
+
+/* Runs `hook` of the service; the answer comes to ops.answer, exactly once unless dropped. At most one
+   call a service. The memo of the generation is kept here. */
+void rv_hostlink_call(struct rv_hostlink *h, const struct rv_host_facts *facts, enum rv_hook hook,
+	rv_time timeout);
+void rv_hostlink_drop(struct rv_hostlink *h, rv_id id);
+
+/* `ready: {http: ...}`: GET url through the host's client; expects 2xx (200..299). done is called once,
+   unless dropped; why as in probe.h. Returns a handle. */
+struct rv_host_http;
+struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_time timeout,
+	void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg);
+void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g);
+
+/* pid of the host, 0: not running (for status and `reevectl version`). */
+pid_t rv_hostlink_pid(const struct rv_hostlink *h);
+
+#endif

@@ -1,0 +1,64 @@
+/* Every process that is our child: whose it is, how it ended, and when the whole life is gone.
+ *
+ * A life is one start of one service: (id, generation), a main process which is leader of its own
+ * session and group, and a mark, the value of REEVE_INVOCATION_ID in its environment. We are PID 1
+ * or a subreaper, so each orphan becomes our child. A life is gone when its main process is reaped,
+ * its group is empty, and no unknown direct child of ours belongs to it (mark, session, or seen
+ * among its descendants before).
+ *
+ * All callbacks come from within rv_reaper_turn(), never from another call. */
+#ifndef DAEMON_REAP_H
+#define DAEMON_REAP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "core/plan.h"
+
+struct rv_reaper;
+
+struct rv_reaper_ops {
+	/* The main process ended. `gone` follows, in the same turn if nothing else is left. */
+	void (*exited)(void *ctx, rv_id id, uint64_t generation, rv_exit how);
+	void (*gone)(void *ctx, rv_id id, uint64_t generation);
+};
+
+/* Becomes subreaper unless we are PID 1. slots: number of ids. */
+struct rv_reaper *rv_reaper_create(size_t slots, const struct rv_reaper_ops *ops, void *ctx);
+void rv_reaper_destroy(struct rv_reaper *r);
+/* After a reload that has more slots. */
+bool rv_reaper_grow(struct rv_reaper *r, size_t slots);
+
+/* A life was spawned. mark is copied (at most 63 bytes). One life a slot at a time. */
+void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
+/* Another child of ours (probe command, plugin host): done is called once with how it ended. A helper
+   is the leader of its own session; what it leaves behind is killed when it ends. */
+void rv_reaper_add_helper(struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how),
+	void *arg);
+/* Forget the callback (the helper is still reaped, and killed now when `kill`). */
+void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool kill);
+
+/* Collects all that ended, attributes unknown children, tells which lives are gone. Call once a loop
+   turn when SIGCHLD came, or when rv_reaper_wants_turn(). */
+void rv_reaper_turn(struct rv_reaper *r);
+/* Delay until a turn is needed without SIGCHLD (a group that is emptying, a kill in progress); grows
+   from 1 ms to 50 ms; RV_NEVER when no life is ending. */
+rv_time rv_reaper_wait(const struct rv_reaper *r);
+
+/* Signals the life: its main process, its group, or all of its tree. False: nobody was there. */
+bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to);
+/* KILL to the whole tree now, and to whatever is found of it in later turns until it is gone. */
+void rv_reaper_kill(struct rv_reaper *r, rv_id id);
+/* At the very end: kill and reap every child that is left, known or not (as PID 1: everything in the
+   namespace but us), bounded by `limit` ns. Returns how many resisted. */
+size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit);
+
+/* pids and commands of what is left of a life, "4711 (python3), 4712 (sh)"; for messages. */
+void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to);
+/* The main pid, 0: none. */
+pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id);
+/* True if pid is the life's main process or a descendant of it (walks /proc upwards). */
+bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid);
+
+#endif

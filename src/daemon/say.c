@@ -1,0 +1,39 @@
+/* reeve's own log: see say.h. */
+#include "daemon/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static enum rv_level lowest = RV_INFO;
+
+void rv_say_level(enum rv_level level)
+{
+	lowest = level;
+}
+
+void rv_say(enum rv_level level, const char *service, const char *format, ...)
+{
+	static const char *const marks[] = {"debug: ", "", "warning: ", "error: "};
+	struct rv_buf line = {.max = 65536};
+	char text[8192];
+	int saved = errno;
+	va_list ap;
+	ssize_t ignored;
+
+	if (level < lowest)
+		return;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	rv_buf_fmt(&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
+	rv_text_visible(&line, text, strlen(text));
+	rv_buf_str(&line, "\n");
+	ignored = write(STDERR_FILENO, rv_buf_text(&line), line.len);
+	(void)ignored; /* a log that cannot be written must not stop the work */
+	rv_buf_fini(&line);
+	errno = saved;
+}

@@ -1,0 +1,15 @@
+/* reeve's own log: one line a fact, to stderr. Never blocks for long, never fails loudly. */
+#ifndef DAEMON_SAY_H
+#define DAEMON_SAY_H
+
+#include "base/err.h"
+
+enum rv_level { RV_DEBUG, RV_INFO, RV_WARN, RV_ERROR };
+
+/* "reeve: text" or, with a service, "reeve: NAME: text". Values of environment variables never
+   belong here. Control characters are made visible. */
+void rv_say(enum rv_level level, const char *service, const char *format, ...) RV_PRINTF(3, 4);
+/* Lines below this level are not written; default RV_INFO. */
+void rv_say_level(enum rv_level level);
+
+#endif

@@ -1,0 +1,2 @@
+reeveincludedir = $(includedir)/reeve
+reeveinclude_HEADERS = src/include/reeve/plugin.h

@@ -1,0 +1,97 @@
+/* Descriptors and files: see fd.h. */
+#include "sys/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void rv_fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+static bool mkdirs_until(const char *path, size_t len, struct rv_err *e)
+{
+	char dir[PATH_MAX];
+
+	if (len >= sizeof(dir))
+		return rv_fail_errno(e, ENAMETOOLONG, "cannot create folder %.64s...", path);
+	for (size_t i = 1; i <= len; i++) {
+		if (i < len && path[i] != '/')
+			continue;
+		memcpy(dir, path, i);
+		dir[i] = 0;
+		if (mkdir(dir, 0755) && errno != EEXIST && errno != EISDIR) {
+			struct stat st;
+			int number = errno;
+
+			if (stat(dir, &st) || !S_ISDIR(st.st_mode))
+				return rv_fail_errno(e, number, "cannot create folder %s", dir);
+		}
+	}
+	return true;
+}
+
+bool rv_mkdirs(const char *dir, struct rv_err *e)
+{
+	return mkdirs_until(dir, strlen(dir), e);
+}
+
+bool rv_mkdirs_for(const char *file, struct rv_err *e)
+{
+	const char *slash = strrchr(file, '/');
+
+	return !slash || slash == file || mkdirs_until(file, (size_t)(slash - file), e);
+}
+
+bool rv_file_read(const char *path, struct rv_buf *to, size_t max)
+{
+	rv_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	char chunk[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (to->len + (size_t)n > max || !rv_buf_add(to, chunk, (size_t)n)) {
+			errno = EFBIG;
+			return false;
+		}
+	}
+	return true;
+}
+
+bool rv_write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t r = write(fd, p, n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return false;
+		p += r;
+		n -= (size_t)r;
+	}
+	return true;
+}
+
+bool rv_fd_nonblock(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && !fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}

@@ -1,0 +1,40 @@
+/* Descriptors and files: cleanup attributes, CLOEXEC births, whole-file helpers. */
+#ifndef SYS_FD_H
+#define SYS_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+void rv_fd_close(int *fd); /* closes if >= 0, sets -1, keeps errno */
+static inline void rv_free_ptr(void *p)
+{
+	free(*(void **)p);
+}
+#define rv_auto_fd   __attribute__((cleanup(rv_fd_close))) int
+#define rv_auto_free __attribute__((cleanup(rv_free_ptr)))
+
+static inline int rv_fd_steal(int *fd)
+{
+	int r = *fd;
+
+	*fd = -1;
+	return r;
+}
+
+/* Creates every missing folder of the path `dir` (0755). */
+bool rv_mkdirs(const char *dir, struct rv_err *e);
+/* The same for the folder that `file` lies in. */
+bool rv_mkdirs_for(const char *file, struct rv_err *e);
+/* Whole small file (at most `max` bytes) into `to`. False: errno holds why (EFBIG: too large). */
+bool rv_file_read(const char *path, struct rv_buf *to, size_t max);
+/* All of it, over EINTR; for pipes and files that do not block long. */
+bool rv_write_all(int fd, const void *bytes, size_t n);
+bool rv_fd_nonblock(int fd, bool on);
+
+#endif

@@ -1,0 +1,4 @@
+include tests/unit/local.mk
+include tests/sim/local.mk
+include tests/plugins/local.mk
+include tests/e2e/local.mk

@@ -1,0 +1,10 @@
+# A unit test program links one room and what that room may see, and nothing else.
+UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/base
+tests_unit_base_SOURCES = tests/unit/base.c
+tests_unit_base_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_base_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/base
+endif
