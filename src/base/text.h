@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "base/lists.h"
 
-/* "250ms" "5s" "2m" "1h" "1d" "500us", "0"; a unit is needed unless it is 0. False: not a duration. */
+/* "250ms" "5s" "2m" "1h" "1d" "500us", "1.5s", "0"; a unit is needed unless it is 0.
+   False: not a duration. */
 bool rv_text_duration(const char *s, rv_time *ns);
 /* "64KiB" "10MiB" "1GiB" "100kB" "16000000" "512B". False: not a size, or too large. */
 bool rv_text_size(const char *s, uint64_t *bytes);
@@ -33,7 +34,8 @@ void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n);
 const char *rv_text_nearest(const char *word, const char *const *names, size_t n);
 
 /* Splits by blanks with '' and "" quotes and \ escapes, as a shell would, without any expansion.
-   The words are NUL-separated in `to`; *count tells how many. False: an unfinished quote. */
+   Each word is followed by a NUL in `to`; *count tells how many. False: an unfinished quote or
+   escape. */
 bool rv_text_split(const char *s, struct rv_buf *to, size_t *count);
 
 #endif
