@@ -32,10 +32,18 @@ struct rv_watcher {
 	void (*changed)(struct rv_watcher *w, rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
 };
 
-/* conf: planned; owned by the engine from now on, with host. */
+/* conf: planned; owned by the engine from now on, with host. Nothing is opened or started yet, so that the
+   control socket can be claimed first. */
 struct rv_engine *rv_engine_create(struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host,
 	struct rv_err *e);
 void rv_engine_destroy(struct rv_engine *g);
+/* Opens logs and listeners of all services, then asks the core to boot. */
+bool rv_engine_begin(struct rv_engine *g, struct rv_err *e);
+/* A signal to reeve itself: TERM and INT stop everything in reverse, a second one kills; with `reeve --
+   CMD` terminal signals go to the command. */
+void rv_engine_signalled(struct rv_engine *g, int number);
+/* SIGCHLD came: collect children in this turn. */
+void rv_engine_children(struct rv_engine *g);
 
 const struct rv_conf *rv_engine_conf(const struct rv_engine *g);
 struct rv_hostlink *rv_engine_host(const struct rv_engine *g);

@@ -1,0 +1,295 @@
+/* The hands of one service: see hands.h. */
+#include "daemon/hands.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/say.h"
+#include "sys/clock.h"
+
+enum { MARK_MAX = 64 };
+
+void rv_hands_note(char **to, const char *format, ...)
+{
+	va_list ap;
+	char *text = NULL;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	free(*to);
+	*to = text;
+}
+
+static bool has_name(const char *entry, const char *name, size_t len)
+{
+	return !strncmp(entry, name, len) && entry[len] == '=';
+}
+
+/* Where `name` stands in the NULL-terminated env, or its end. */
+static size_t env_find(const char *const *env, const char *name, size_t len)
+{
+	size_t i = 0;
+
+	while (env[i] && !has_name(env[i], name, len))
+		i++;
+	return i;
+}
+
+static size_t env_count(const char *const *env)
+{
+	size_t n = 0;
+
+	while (env && env[n])
+		n++;
+	return n;
+}
+
+/* The account's own variables replace inherited ones, never those that the file sets. */
+static bool env_account(const struct rv_service *s, const struct rv_account *a, const char **env,
+	size_t *n, struct rv_arena *arena)
+{
+	const char *const names[] = {"HOME", "USER", "LOGNAME", "SHELL"};
+	const char *const values[] = {a->home, a->name, a->name, a->shell};
+
+	if (!s->user)
+		return true;
+	for (size_t i = 0; i < 4; i++) {
+		size_t at = env_find(env, names[i], strlen(names[i]));
+
+		if (!values[i] || (at < *n && at >= s->env_inherited))
+			continue;
+		env[at] = rv_arena_fmt(arena, "%s=%s", names[i], values[i]);
+		if (!env[at])
+			return false;
+		if (at == *n)
+			env[++*n] = NULL;
+	}
+	return true;
+}
+
+/* LISTEN_FDS and its kind; the pid is filled in by the spawn. */
+static bool env_listen(const struct rv_service *s, const char **env, size_t *n, struct rv_arena *arena)
+{
+	struct rv_buf names = {0};
+
+	if (!s->listen_count)
+		return true;
+	for (size_t i = 0; i < s->listen_count; i++)
+		rv_buf_fmt(&names, "%s%s", i ? ":" : "", s->listen[i].name);
+	env[(*n)++] = rv_arena_fmt(arena, "LISTEN_FDS=%zu", s->listen_count);
+	env[(*n)++] = rv_arena_fmt(arena, "LISTEN_FDNAMES=%s", rv_buf_text(&names));
+	env[(*n)++] = "LISTEN_PID=";
+	env[*n] = NULL;
+	rv_buf_fini(&names);
+	return !arena->full;
+}
+
+/* The environment of every life and command of the service, but for the mark. */
+static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+	size_t n = env_count(s->env);
+	const char **env = rv_arena_array(&w->arena, n + 4 + 3 + 1, sizeof(*env));
+
+	if (!env)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+	if (n)
+		memcpy(env, s->env, n * sizeof(*env));
+	if (!env_account(s, &h->account, env, &n, &w->arena) || !env_listen(s, env, &n, &w->arena))
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+	h->context.env = env;
+	return true;
+}
+
+static bool make_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+	struct rv_spawn_limit *limits = NULL;
+
+	if (!rv_ident_resolve(s->user, s->group, s->groups, &w->arena, &h->account, e))
+		return rv_fail_in(e, "%s:%u: service %s", s->at.file, s->at.line, s->name);
+	if (s->limit_count) {
+		limits = rv_arena_array(&w->arena, s->limit_count, sizeof(*limits));
+		if (!limits)
+			return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+	}
+	for (size_t i = 0; i < s->limit_count; i++)
+		limits[i] = (struct rv_spawn_limit){s->limits[i].resource, s->limits[i].soft,
+			s->limits[i].hard};
+	h->context = (struct rv_spawn){.dir = s->working_dir, .who = h->account.who,
+		.umask = s->has_umask ? (int)s->umask : -1, .limits = limits,
+		.limit_count = s->limit_count};
+	return make_env(h, w, e);
+}
+
+static bool open_listeners(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+
+	if (!s->listen_count)
+		return true;
+	h->listeners = rv_arena_array(&w->arena, s->listen_count, sizeof(struct rv_listener *));
+	if (!h->listeners)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+	for (size_t i = 0; i < s->listen_count; i++) {
+		h->listeners[i] = rv_listener_open(&s->listen[i], s->name, e);
+		if (!h->listeners[i])
+			return false;
+	}
+	return true;
+}
+
+bool rv_hands_open(struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e)
+{
+	*h = (struct rv_hands){.service = s, .facts.exit = RV_EXIT_UNKNOWN};
+	if (!make_context(h, w, e) || !open_listeners(h, w, e))
+		return false;
+	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);
+	if (!h->capture)
+		return rv_fail_in(e, "service %s: log (keys log.file of the service, log.dir of reeve)",
+			s->name);
+	return true;
+}
+
+void rv_hands_close(struct rv_hands *h)
+{
+	if (!h->service)
+		return;
+	rv_prober_destroy(h->prober);
+	rv_capture_close(h->capture);
+	for (size_t i = 0; h->listeners && i < h->service->listen_count; i++)
+		rv_listener_close(h->listeners[i]);
+	free(h->why);
+	free(h->probe_why);
+	*h = (struct rv_hands){0};
+}
+
+/* Additions of a recipe that was made at start: they lose to what the file sets. */
+static bool add_recipe_env(struct rv_hands *h, const struct rv_recipe *r, const char **env, size_t *n)
+{
+	for (size_t i = 0; r && r->env && r->env[i]; i++) {
+		const char *eq = strchr(r->env[i], '=');
+		size_t at;
+
+		if (!eq)
+			continue;
+		at = env_find(env, r->env[i], (size_t)(eq - r->env[i]));
+		if (at < *n && at >= h->service->env_weak)
+			continue;
+		env[at] = r->env[i];
+		if (at == *n)
+			env[++*n] = NULL;
+	}
+	return true;
+}
+
+static size_t collect_fds(struct rv_hands *h, int ready_fd, struct rv_spawn_fd *fds)
+{
+	const struct rv_service *s = h->service;
+	size_t n = 0;
+
+	for (; n < s->listen_count; n++)
+		fds[n] = (struct rv_spawn_fd){rv_listener_fd(h->listeners[n]), s->listen[n].fd};
+	if (ready_fd >= 0)
+		fds[n++] = (struct rv_spawn_fd){ready_fd, s->ready.fd};
+	return n;
+}
+
+/* What must exist before the exec and be settled after it, whether it worked or not. */
+static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, uint64_t generation,
+	const char *mark, struct rv_err *e)
+{
+	struct rv_spawned out = {.pidfd = -1};
+	bool ok = rv_spawn(sp, &out, e);
+
+	rv_capture_spawned(h->capture);
+	if (h->prober)
+		rv_prober_spawned(h->prober);
+	if (!ok)
+		return false;
+	if (out.pidfd >= 0)
+		close(out.pidfd); /* the reaper tells processes apart by pid and start time */
+	rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
+	for (size_t i = 0; i < h->service->listen_count; i++)
+		rv_listener_life_begins(h->listeners[i]);
+	h->facts.pid = out.pid;
+	return true;
+}
+
+bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
+	const struct rv_recipe *recipe, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+	struct rv_spawn sp = h->context;
+	size_t n = env_count(sp.env);
+	size_t extra = recipe ? env_count(recipe->env) : 0;
+	rv_auto_free const char **env = calloc(n + extra + 2, sizeof(*env));
+	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
+	char mark[MARK_MAX + 24];
+	char *id = mark + strlen("REEVE_INVOCATION_ID=");
+	int ready_fd = -1;
+
+	if (!env || !fds)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	h->facts = (struct rv_facts){.generation = generation, .started = rv_now(),
+		.attempt = h->facts.attempt + 1, .exit = RV_EXIT_UNKNOWN};
+	rv_prober_destroy(h->prober);
+	h->prober = NULL;
+	free(h->probe_why);
+	h->probe_why = NULL;
+	if (s->has_ready) {
+		h->prober = rv_prober_create(&w->prober, s, generation, &s->ready, &h->context);
+		if (!h->prober)
+			return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+		if (s->ready.has_fd) {
+			ready_fd = rv_prober_fd(h->prober, e);
+			if (ready_fd < 0)
+				return false;
+		}
+	}
+	memcpy(env, sp.env, n * sizeof(*env));
+	add_recipe_env(h, recipe, env, &n);
+	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id, generation);
+	env[n] = mark;
+	sp.env = env;
+	sp.argv = s->command || !recipe || !recipe->argv ? s->argv : recipe->argv;
+	sp.fds = fds;
+	sp.fd_count = collect_fds(h, ready_fd, fds);
+	if (!sp.argv)
+		return rv_fail(e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
+	if (!rv_capture_begin(h->capture, &sp.out, &sp.err, e))
+		return false;
+	return spawn(h, w, &sp, generation, id, e);
+}
+
+void rv_hands_exited(struct rv_hands *h, rv_exit how)
+{
+	h->facts.exit = how;
+	h->facts.pid = 0;
+	rv_capture_drain(h->capture);
+}
+
+void rv_hands_gone(struct rv_hands *h)
+{
+	rv_prober_destroy(h->prober);
+	h->prober = NULL;
+	for (size_t i = 0; i < h->service->listen_count; i++) {
+		struct rv_err e;
+
+		if (!rv_listener_life_ended(h->listeners[i], &e))
+			rv_say(RV_WARN, h->service->name, "%s", e.text);
+	}
+}
+
+void rv_hands_proven(struct rv_hands *h)
+{
+	rv_prober_destroy(h->prober);
+	h->prober = NULL;
+}

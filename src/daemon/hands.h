@@ -1,0 +1,67 @@
+/* The hands of one service: what the daemon holds for it between and during its lives.
+ *
+ * `facts` is fixed in size and free of pointers; everything else can be made again from the
+ * configuration. */
+#ifndef DAEMON_HANDS_H
+#define DAEMON_HANDS_H
+
+#include <ev.h>
+
+#include "conf/conf.h"
+#include "daemon/capture.h"
+#include "daemon/hostlink.h"
+#include "daemon/ident.h"
+#include "daemon/listen.h"
+#include "daemon/probe.h"
+#include "daemon/reap.h"
+
+/* What is known of the present life, or of the last one. */
+struct rv_facts {
+	uint64_t generation;
+	rv_time started;
+	pid_t pid;        /* 0: no main process */
+	uint32_t attempt; /* starts since the operator's last one */
+	rv_exit exit;
+};
+
+struct rv_hands {
+	const struct rv_service *service; /* NULL: vacant slot */
+	struct rv_facts facts;
+	struct rv_capture *capture;
+	struct rv_prober *prober;         /* of the present life; NULL: nothing to prove */
+	struct rv_listener **listeners;   /* service->listen_count */
+	struct rv_account account;
+	struct rv_spawn context;          /* who, where and with which environment its commands run */
+	char *why;                        /* last cause, one sentence; NULL: none */
+	char *probe_why;                  /* what the last readiness attempt said; NULL: nothing */
+};
+
+/* What all services share. */
+struct rv_world {
+	struct ev_loop *loop;
+	struct rv_reaper *reaper;
+	struct rv_hostlink *host;
+	struct rv_arena arena;          /* accounts, environments */
+	struct rv_prober_env prober;
+	char boot_id[17];               /* the start of every mark */
+};
+
+/* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
+bool rv_hands_open(struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);
+/* Gives everything back; the service must be gone. */
+void rv_hands_close(struct rv_hands *h);
+
+/* Starts life `generation`: argv and additions of the recipe (NULL: those of the configuration). */
+bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
+	const struct rv_recipe *recipe, struct rv_err *e);
+/* The main process ended: keep how, drain what it wrote. */
+void rv_hands_exited(struct rv_hands *h, rv_exit how);
+/* The whole life is gone: listeners are prepared for the next one. */
+void rv_hands_gone(struct rv_hands *h);
+/* Nothing needs to be proven any more. */
+void rv_hands_proven(struct rv_hands *h);
+
+/* Replaces *to by a formatted sentence; keeps the old one when memory is refused. */
+void rv_hands_note(char **to, const char *format, ...) RV_PRINTF(2, 3);
+
+#endif
