@@ -164,6 +164,7 @@ struct rv_conf {
 	const char *const *environment; /* sandbox level */
 	const struct rv_service *services; /* by slot; name NULL for a vacant one */
 	size_t service_count;
+	bool commanded; /* `reeve -- CMD`: plan->exit_from is its service */
 	const struct rv_plan *plan; /* after rv_conf_plan */
 	const char *const *paths;   /* the files that were read, in order, NULL-terminated */
 };

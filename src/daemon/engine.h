@@ -49,7 +49,7 @@ const struct rv_conf *rv_engine_conf(const struct rv_engine *g);
 struct rv_hostlink *rv_engine_host(const struct rv_engine *g);
 /* Number of slots; a vacant one has view.name NULL. */
 size_t rv_engine_slots(const struct rv_engine *g);
-struct rv_view rv_engine_look(const struct rv_engine *g, rv_id id);
+struct rv_view rv_engine_look(struct rv_engine *g, rv_id id);
 rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */
 enum rv_boot rv_engine_boot(const struct rv_engine *g);
 bool rv_engine_closing(const struct rv_engine *g);

@@ -9,6 +9,7 @@
 
 #include "daemon/say.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 enum { MARK_MAX = 64 };
 
@@ -75,7 +76,8 @@ static bool env_account(const struct rv_service *s, const struct rv_account *a, 
 }
 
 /* LISTEN_FDS and its kind; the pid is filled in by the spawn. */
-static bool env_listen(const struct rv_service *s, const char **env, size_t *n, struct rv_arena *arena)
+static bool env_listen(
+	const struct rv_service *s, const char **env, size_t *n, struct rv_arena *arena)
 {
 	struct rv_buf names = {0};
 
@@ -118,13 +120,16 @@ static bool make_context(struct rv_hands *h, struct rv_world *w, struct rv_err *
 	if (s->limit_count) {
 		limits = rv_arena_array(&w->arena, s->limit_count, sizeof(*limits));
 		if (!limits)
-			return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+			return rv_fail(
+				e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	}
 	for (size_t i = 0; i < s->limit_count; i++)
-		limits[i] = (struct rv_spawn_limit){s->limits[i].resource, s->limits[i].soft,
-			s->limits[i].hard};
-	h->context = (struct rv_spawn){.dir = s->working_dir, .who = h->account.who,
-		.umask = s->has_umask ? (int)s->umask : -1, .limits = limits,
+		limits[i] = (struct rv_spawn_limit){
+			s->limits[i].resource, s->limits[i].soft, s->limits[i].hard};
+	h->context = (struct rv_spawn){.dir = s->working_dir,
+		.who = h->account.who,
+		.umask = s->has_umask ? (int)s->umask : -1,
+		.limits = limits,
 		.limit_count = s->limit_count};
 	return make_env(h, w, e);
 }
@@ -146,14 +151,16 @@ static bool open_listeners(struct rv_hands *h, struct rv_world *w, struct rv_err
 	return true;
 }
 
-bool rv_hands_open(struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e)
+bool rv_hands_open(
+	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e)
 {
 	*h = (struct rv_hands){.service = s, .facts.exit = RV_EXIT_UNKNOWN};
 	if (!make_context(h, w, e) || !open_listeners(h, w, e))
 		return false;
 	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);
 	if (!h->capture)
-		return rv_fail_in(e, "service %s: log (keys log.file of the service, log.dir of reeve)",
+		return rv_fail_in(e,
+			"service %s: log (keys log.file of the service, log.dir of reeve)",
 			s->name);
 	return true;
 }
@@ -172,7 +179,8 @@ void rv_hands_close(struct rv_hands *h)
 }
 
 /* Additions of a recipe that was made at start: they lose to what the file sets. */
-static bool add_recipe_env(struct rv_hands *h, const struct rv_recipe *r, const char **env, size_t *n)
+static bool add_recipe_env(
+	struct rv_hands *h, const struct rv_recipe *r, const char **env, size_t *n)
 {
 	for (size_t i = 0; r && r->env && r->env[i]; i++) {
 		const char *eq = strchr(r->env[i], '=');
@@ -238,8 +246,10 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 
 	if (!env || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
-	h->facts = (struct rv_facts){.generation = generation, .started = rv_now(),
-		.attempt = h->facts.attempt + 1, .exit = RV_EXIT_UNKNOWN};
+	h->facts = (struct rv_facts){.generation = generation,
+		.started = rv_now(),
+		.attempt = h->facts.attempt + 1,
+		.exit = RV_EXIT_UNKNOWN};
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
 	free(h->probe_why);
@@ -256,14 +266,16 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	}
 	memcpy(env, sp.env, n * sizeof(*env));
 	add_recipe_env(h, recipe, env, &n);
-	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id, generation);
+	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,
+		generation);
 	env[n] = mark;
 	sp.env = env;
 	sp.argv = s->command || !recipe || !recipe->argv ? s->argv : recipe->argv;
 	sp.fds = fds;
 	sp.fd_count = collect_fds(h, ready_fd, fds);
 	if (!sp.argv)
-		return rv_fail(e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
+		return rv_fail(
+			e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
 	if (!rv_capture_begin(h->capture, &sp.out, &sp.err, e))
 		return false;
 	return spawn(h, w, &sp, generation, id, e);

@@ -19,7 +19,7 @@
 struct rv_facts {
 	uint64_t generation;
 	rv_time started;
-	pid_t pid;        /* 0: no main process */
+	pid_t pid; /* 0: no main process */
 	uint32_t attempt; /* starts since the operator's last one */
 	rv_exit exit;
 };
@@ -28,12 +28,12 @@ struct rv_hands {
 	const struct rv_service *service; /* NULL: vacant slot */
 	struct rv_facts facts;
 	struct rv_capture *capture;
-	struct rv_prober *prober;         /* of the present life; NULL: nothing to prove */
-	struct rv_listener **listeners;   /* service->listen_count */
+	struct rv_prober *prober; /* of the present life; NULL: nothing to prove */
+	struct rv_listener **listeners; /* service->listen_count */
 	struct rv_account account;
-	struct rv_spawn context;          /* who, where and with which environment its commands run */
-	char *why;                        /* last cause, one sentence; NULL: none */
-	char *probe_why;                  /* what the last readiness attempt said; NULL: nothing */
+	struct rv_spawn context; /* who, where and with which environment its commands run */
+	char *why; /* last cause, one sentence; NULL: none */
+	char *probe_why; /* what the last readiness attempt said; NULL: nothing */
 };
 
 /* What all services share. */
@@ -41,13 +41,14 @@ struct rv_world {
 	struct ev_loop *loop;
 	struct rv_reaper *reaper;
 	struct rv_hostlink *host;
-	struct rv_arena arena;          /* accounts, environments */
+	struct rv_arena arena; /* accounts, environments */
 	struct rv_prober_env prober;
-	char boot_id[17];               /* the start of every mark */
+	char boot_id[17]; /* the start of every mark */
 };
 
 /* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
-bool rv_hands_open(struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);
+bool rv_hands_open(
+	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);
 /* Gives everything back; the service must be gone. */
 void rv_hands_close(struct rv_hands *h);
 

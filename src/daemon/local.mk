@@ -1,6 +1,10 @@
 noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
-	src/daemon/say.c src/daemon/say.h
+	src/daemon/engine.c src/daemon/engine.h \
+	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/load.c src/daemon/load.h \
+	src/daemon/say.c src/daemon/say.h \
+	src/daemon/tell.c src/daemon/tell.h
 
 bin_PROGRAMS += reeve
 reeve_SOURCES = src/daemon/main.c

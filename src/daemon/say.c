@@ -29,7 +29,8 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	rv_buf_fmt(&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
+	rv_buf_fmt(
+		&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
 	rv_text_visible(&line, text, strlen(text));
 	rv_buf_str(&line, "\n");
 	ignored = write(STDERR_FILENO, rv_buf_text(&line), line.len);

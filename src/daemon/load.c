@@ -1,0 +1,137 @@
+/* Configuration is loaded here: see load.h. */
+#include "daemon/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/ident.h"
+#include "sys/fd.h"
+
+extern char **environ;
+
+static const char *const *our_environment(void)
+{
+	return (const char *const *)environ;
+}
+
+/* Names that the group and user databases do not have are mistakes of the file, with their place. */
+static void check_accounts(const struct rv_conf *conf, struct rv_complaints *c)
+{
+	struct rv_arena arena = {0};
+
+	for (size_t i = 0; i < conf->service_count; i++) {
+		const struct rv_service *s = &conf->services[i];
+		struct rv_account account;
+		struct rv_err e;
+
+		if (!s->name || (!s->user && !s->group && !s->groups))
+			continue;
+		if (!rv_ident_resolve(s->user, s->group, s->groups, &arena, &account, &e))
+			rv_complain(c, s->user_at.line ? s->user_at : s->at, "service %s: %s",
+				s->name, e.text);
+	}
+	rv_arena_fini(&arena);
+}
+
+static struct rv_conf *plan(struct rv_conf *conf, struct rv_hostlink *host, struct rv_complaints *c)
+{
+	const struct rv_recipe *recipes = NULL;
+	struct rv_err e;
+
+	if (!rv_hostlink_rehearse(host, conf, &recipes, &e)) {
+		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
+	} else if (rv_conf_plan(conf, recipes, c)) {
+		check_accounts(conf, c);
+		if (!c->errors)
+			return conf;
+	}
+	rv_conf_destroy(conf);
+	return NULL;
+}
+
+struct rv_conf *rv_load_conf(
+	const struct rv_load *l, struct rv_hostlink *host, struct rv_complaints *c)
+{
+	const struct rv_plugin_table *tables = NULL;
+	struct rv_conf *conf = NULL;
+	const char *const *plugins;
+	const char *plugin_dir;
+	struct rv_draft *draft;
+	size_t count = 0;
+	struct rv_err e;
+
+	draft = rv_draft_read(l->paths, l->plugin_dir, l->command, c);
+	if (!draft)
+		return NULL;
+	plugins = rv_draft_plugins(draft, &plugin_dir);
+	if (!rv_hostlink_describe(host, plugin_dir, plugins, &tables, &count, &e))
+		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
+	else
+		conf = rv_conf_build(draft, tables, count, our_environment(), NULL, c);
+	rv_draft_destroy(draft);
+	return conf ? plan(conf, host, c) : NULL;
+}
+
+static const char *path_of(const struct rv_service *s)
+{
+	for (size_t i = 0; s->env && s->env[i]; i++)
+		if (!strncmp(s->env[i], "PATH=", 5))
+			return s->env[i] + 5;
+	return "/usr/local/bin:/usr/bin:/bin";
+}
+
+static bool is_program(const char *path, int *why)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		*why = errno;
+	else if (!S_ISREG(st.st_mode))
+		*why = EACCES;
+	else if (!access(path, X_OK))
+		return true;
+	else
+		*why = errno;
+	return false;
+}
+
+static bool find_program(const struct rv_service *s, int *why)
+{
+	const char *name = s->argv[0], *p = path_of(s), *end;
+	char path[PATH_MAX];
+
+	*why = ENOENT;
+	if (strchr(name, '/'))
+		return is_program(name, why);
+	for (;; p = end + 1) {
+		end = strchrnul(p, ':');
+		if ((size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)(end - p), p, name) <
+				sizeof(path) &&
+			is_program(path, why))
+			return true;
+		if (!*end)
+			return false;
+	}
+}
+
+void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < conf->service_count; i++) {
+		const struct rv_service *s = &conf->services[i];
+		struct stat st;
+		int why;
+
+		if (!s->name)
+			continue;
+		if (s->argv && !find_program(s, &why))
+			rv_complain(c, s->at, "service %s: cannot execute %s: %s", s->name,
+				s->argv[0], strerror(why));
+		if (s->working_dir && (stat(s->working_dir, &st) || !S_ISDIR(st.st_mode)))
+			rv_complain(c, s->at, "service %s: working-dir %s is no folder", s->name,
+				s->working_dir);
+	}
+}

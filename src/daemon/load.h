@@ -1,0 +1,23 @@
+/* From the command line to a planned configuration: reads, asks the host, checks, resolves. */
+#ifndef DAEMON_LOAD_H
+#define DAEMON_LOAD_H
+
+#include "conf/conf.h"
+#include "daemon/engine.h"
+#include "daemon/hostlink.h"
+
+struct rv_load {
+	const char *const *paths; /* -c, NULL-terminated; NULL: the default places */
+	const char *plugin_dir; /* --plugin-dir, or NULL */
+	const char *const *command; /* of `reeve -- CMD`, or NULL */
+};
+
+/* Every mistake goes to `c`; NULL when there were errors. Nothing is bound, opened or started. */
+struct rv_conf *rv_load_conf(
+	const struct rv_load *l, struct rv_hostlink *host, struct rv_complaints *c);
+
+/* What can be verified on this machine beyond the configuration itself: users, groups, programs, working
+   folders, log folders. */
+void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c);
+
+#endif

@@ -1,0 +1,333 @@
+/* reeve: the command line, the first fork, and the loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <ev.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "daemon/control.h"
+#include "daemon/engine.h"
+#include "daemon/load.h"
+#include "daemon/say.h"
+#include "daemon/spawn.h"
+#include "host/host.h"
+#include "sys/fd.h"
+
+enum verb { VERB_RUN, VERB_CHECK, VERB_PLAN, VERB_VERSION, VERB_HELP };
+
+enum { EXIT_REFUSED = 10, EXIT_INTERNAL = 70, EXIT_CONFIG = 78, EXIT_USAGE = 2 };
+
+struct words { /* the command line */
+	enum verb verb;
+	const char **paths;
+	size_t path_count;
+	const char *plugin_dir;
+	char **command;
+};
+
+static const char usage[] =
+	"usage: reeve [-v] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
+	"       reeve check [-c PATH]... [--plugin-dir DIR]\n"
+	"       reeve plan [-c PATH]... [--plugin-dir DIR]\n"
+	"       reeve version\n"
+	"\n"
+	"Starts the services of a YAML graph in order, proves them ready, and stops them in "
+	"reverse.\n"
+	"  -c PATH            a file, or a folder with *.yaml; may be repeated, later ones change "
+	"earlier ones\n"
+	"                     (default: " RV_SYSCONF_DIR
+	"/reeve.yaml, then reeve.d/*.yaml beside it)\n"
+	"  --plugin-dir DIR   where NAME.so of each plugin is (default: " RV_PLUGIN_DIR ")\n"
+	"  -v                 log every change of state\n"
+	"  -- COMMAND         the last service; signals go to it, its exit status is ours\n"
+	"check validates all that can be validated without starting; plan prints what would run.\n"
+	"See reeve(8), reeve.yaml(5), reevectl(1).\n";
+
+/* --- command line ------------------------------------------------------------------------------ */
+
+static bool takes_value(
+	const char *word, const char *option, char **argv, int *i, const char **value)
+{
+	size_t n = strlen(option);
+
+	if (strncmp(word, option, n))
+		return false;
+	if (word[n] == '=' || (word[n] && option[1] != '-')) {
+		*value = word + n + (word[n] == '=');
+		return true;
+	}
+	if (word[n])
+		return false;
+	*value = argv[*i + 1];
+	if (*value)
+		++*i;
+	return true;
+}
+
+static bool is_verb(const char *word, struct words *w)
+{
+	static const struct {
+		const char *name;
+		enum verb verb;
+	} verbs[] = {{"run", VERB_RUN}, {"check", VERB_CHECK}, {"plan", VERB_PLAN},
+		{"version", VERB_VERSION}, {"help", VERB_HELP}, {"--version", VERB_VERSION},
+		{"-V", VERB_VERSION}, {"--help", VERB_HELP}, {"-h", VERB_HELP}};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (!strcmp(word, verbs[i].name)) {
+			w->verb = verbs[i].verb;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_word(char **argv, int *i, struct words *w)
+{
+	const char *value = NULL, *word = argv[*i];
+
+	if (!strcmp(word, "-v") || !strcmp(word, "--verbose")) {
+		rv_say_level(RV_DEBUG);
+	} else if (takes_value(word, "-c", argv, i, &value) ||
+		takes_value(word, "--config", argv, i, &value)) {
+		if (value)
+			w->paths[w->path_count++] = value;
+	} else if (takes_value(word, "--plugin-dir", argv, i, &value)) {
+		w->plugin_dir = value;
+	} else if (!is_verb(word, w)) {
+		fprintf(stderr, "reeve: unknown word '%s'; try reeve --help\n", word);
+		return false;
+	} else {
+		return true;
+	}
+	if (word[1] == 'v' || word[2] == 'v' || value)
+		return true;
+	fprintf(stderr, "reeve: %s needs a value; try reeve --help\n", word);
+	return false;
+}
+
+static bool read_words(int argc, char **argv, struct words *w)
+{
+	w->paths = calloc((size_t)argc + 1, sizeof(*w->paths));
+	if (!w->paths)
+		return false;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--")) {
+			w->command = argv + i + 1;
+			if (!*w->command) {
+				fprintf(stderr, "reeve: nothing behind --; try reeve --help\n");
+				return false;
+			}
+			break;
+		}
+		if (!read_word(argv, &i, w))
+			return false;
+	}
+	if (w->command && w->verb != VERB_RUN && w->verb != VERB_PLAN && w->verb != VERB_CHECK) {
+		fprintf(stderr, "reeve: a command makes no sense here; try reeve --help\n");
+		return false;
+	}
+	return true;
+}
+
+/* --- signals ----------------------------------------------------------------------------------- */
+
+static const int ours[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+/* From here on no signal is lost: they stay pending until the loop reads them. Dispositions that a
+   parent left behind (CHLD ignored, TERM ignored) would drop them, so they are reset first. */
+static void block_signals(sigset_t *set)
+{
+	static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		sigaddset(set, ours[i]);
+	}
+	sigprocmask(SIG_SETMASK, set, NULL);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		signal(ours[i], SIG_DFL);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+}
+
+static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct rv_engine *g = w->data;
+	struct signalfd_siginfo info[16];
+	ssize_t n;
+
+	(void)loop;
+	(void)revents;
+	while ((n = read(w->fd, info, sizeof(info))) > 0) {
+		for (size_t i = 0; i < (size_t)n / sizeof(info[0]); i++) {
+			if (info[i].ssi_signo == SIGCHLD)
+				rv_engine_children(g);
+			else
+				rv_engine_signalled(g, (int)info[i].ssi_signo);
+		}
+	}
+}
+
+/* Descriptors 0-2 must exist, or a log file would become our stderr. */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+/* --- verbs ------------------------------------------------------------------------------------- */
+
+static int complain(struct rv_complaints *c)
+{
+	if (c->text.len)
+		fputs(rv_buf_text(&c->text), stderr);
+	if (c->errors)
+		fprintf(stderr, "reeve: %zu error%s in the configuration; nothing was started\n",
+			c->errors, c->errors == 1 ? "" : "s");
+	return c->errors ? EXIT_CONFIG : 0;
+}
+
+static int say_failed(const struct rv_err *e)
+{
+	rv_say(RV_ERROR, NULL, "%s", e->text);
+	switch (e->code) {
+	case RV_ERR_CONFIG:
+	case RV_ERR_USAGE: return EXIT_CONFIG;
+	case RV_ERR_INTERNAL: return EXIT_INTERNAL;
+	case RV_ERR_NONE:
+	case RV_ERR_SYSTEM:
+	case RV_ERR_START:
+	case RV_ERR_NO_SUCH:
+	case RV_ERR_DENIED:
+	case RV_ERR_TIMEOUT:
+	case RV_ERR_STALE:
+	case RV_ERR_REFUSED:
+	case RV_ERR_PROTOCOL: break;
+	}
+	return EXIT_REFUSED;
+}
+
+/* The loop, from the boot to the end. Owns nothing that was given but `g`. */
+static int run_loop(struct ev_loop *loop, struct rv_engine *g, const sigset_t *set)
+{
+	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct rv_control *control;
+	struct rv_err e;
+	ev_io io;
+	int status;
+
+	if (fd < 0) {
+		rv_fail_errno(&e, errno, "cannot receive signals");
+		return say_failed(&e);
+	}
+	control = rv_control_create(loop, g, &e);
+	if (!control)
+		return say_failed(&e);
+	ev_io_init(&io, on_signal, fd, EV_READ);
+	io.data = g;
+	ev_io_start(loop, &io);
+	if (rv_engine_begin(g, &e)) {
+		ev_run(loop, 0);
+		status = rv_engine_status(g);
+	} else {
+		status = say_failed(&e);
+	}
+	rv_control_destroy(control);
+	ev_io_stop(loop, &io);
+	return status;
+}
+
+static int run(struct rv_conf *conf, struct rv_hostlink *host, const sigset_t *set)
+{
+	struct ev_loop *loop = ev_loop_new(EVFLAG_NOENV);
+	struct rv_engine *g;
+	struct rv_err e;
+	int status;
+
+	if (!loop) {
+		rv_fail(&e, RV_ERR_SYSTEM, "cannot make an event loop");
+		return say_failed(&e);
+	}
+	g = rv_engine_create(loop, conf, host, &e);
+	if (!g) {
+		status = say_failed(&e);
+	} else {
+		status = run_loop(loop, g, set);
+		rv_engine_destroy(g);
+	}
+	ev_loop_destroy(loop);
+	return status;
+}
+
+static int show(enum verb verb, struct rv_conf *conf, struct rv_hostlink *host)
+{
+	struct rv_complaints c = {0};
+	struct rv_buf text = {0};
+	int status = 0;
+
+	if (verb == VERB_PLAN) {
+		rv_conf_print(conf, &text);
+		fwrite(rv_buf_text(&text), 1, text.len, stdout);
+	} else {
+		rv_load_verify(conf, &c);
+		status = complain(&c);
+		if (!status)
+			printf("%zu services, no mistakes\n", conf->plan->present);
+	}
+	rv_complaints_fini(&c);
+	rv_buf_fini(&text);
+	rv_conf_destroy(conf);
+	rv_hostlink_destroy(host);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct words w = {0};
+	struct rv_complaints c = {0};
+	struct rv_hostlink *host;
+	struct rv_conf *conf;
+	struct rv_err e;
+	sigset_t set;
+	int status;
+
+	if (argc == 3 && !strcmp(argv[1], "--plugin-host"))
+		return rv_host_run(atoi(argv[2]));
+	block_signals(&set);
+	fill_standard_fds();
+	if (!read_words(argc, argv, &w))
+		return EXIT_USAGE;
+	if (w.verb == VERB_HELP || w.verb == VERB_VERSION) {
+		fputs(w.verb == VERB_HELP ? usage : "reeve " PACKAGE_VERSION "\n", stdout);
+		return 0;
+	}
+	if (!rv_hostlink_fork(rv_host_run, &host, &e))
+		return say_failed(&e);
+	rv_spawn_prepare();
+	conf = rv_load_conf(&(struct rv_load){w.path_count ? w.paths : NULL, w.plugin_dir,
+				    (const char *const *)w.command},
+		host, &c);
+	status = complain(&c);
+	rv_complaints_fini(&c);
+	if (!conf) {
+		rv_hostlink_destroy(host);
+		status = status ? status : EXIT_INTERNAL;
+	} else {
+		status = w.verb == VERB_RUN ? run(conf, host, &set) : show(w.verb, conf, host);
+	}
+	free(w.paths);
+	return status;
+}

@@ -1,0 +1,135 @@
+/* Sentences: see tell.h. */
+#include "daemon/tell.h"
+
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "daemon/say.h"
+#include "sys/clock.h"
+
+enum { TAIL_LINES = 12, TAIL_BYTES = 4096 };
+
+static const char *probe_cause(const struct rv_hands *h)
+{
+	return h->probe_why && *h->probe_why ? h->probe_why : "no answer yet";
+}
+
+static void ended(const struct rv_hands *h, struct rv_buf *to)
+{
+	char how[64];
+
+	rv_buf_str(to, rv_exit_text(h->facts.exit, how, sizeof(how)));
+}
+
+void rv_tell_why(
+	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to)
+{
+	char time[32];
+
+	switch (look->why) {
+	case RV_WHY_SPAWN: rv_buf_str(to, h->why ? h->why : rv_why_text(look->why)); break;
+	case RV_WHY_EXIT_EARLY:
+		ended(h, to);
+		rv_buf_str(to, h->service->type == RV_TASK ? "" : " before it was ready");
+		if (h->probe_why && *h->probe_why)
+			rv_buf_fmt(to, "; last check: %s", h->probe_why);
+		break;
+	case RV_WHY_EXIT: ended(h, to); break;
+	case RV_WHY_PROBE_FAILED:
+	case RV_WHY_HEALTH: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
+	case RV_WHY_READY_TIMEOUT:
+		rv_buf_fmt(to, "not ready within %s; last check: %s",
+			rv_text_dur(h->service->ready.timeout, time, sizeof(time)), probe_cause(h));
+		break;
+	case RV_WHY_LIMIT:
+		rv_buf_fmt(to, "gave up after %u restarts; ", look->restarts);
+		ended(h, to);
+		break;
+	case RV_WHY_UPDATE: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
+	case RV_WHY_DEPENDENCY:
+	case RV_WHY_DEPENDENCY_FAILED:
+		rv_buf_fmt(to, "%s%s%s", rv_why_text(look->why), other ? ": " : "",
+			other ? other : "");
+		break;
+	case RV_WHY_NONE:
+		if (other && look->state == RV_WAITING)
+			rv_buf_fmt(to, "waits for %s", other);
+		else if (look->state == RV_STARTING && h->probe_why && *h->probe_why)
+			rv_buf_str(to, h->probe_why);
+		break;
+	case RV_WHY_OPERATOR:
+	case RV_WHY_RECREATE:
+	case RV_WHY_RELOAD:
+	case RV_WHY_ROLLBACK:
+	case RV_WHY_SHUTDOWN:
+	case RV_WHY_BOOT_TIMEOUT:
+	case RV_WHY_STUCK: rv_buf_str(to, rv_why_text(look->why)); break;
+	case RV_WHY_COUNT: break;
+	}
+}
+
+void rv_tell_tail(const struct rv_hands *h, struct rv_buf *to)
+{
+	struct rv_buf raw = {0}, clean = {0};
+	char *line, *rest;
+
+	rv_capture_tail(h->capture, TAIL_LINES, TAIL_BYTES, true, &raw);
+	if (!raw.len)
+		rv_capture_tail(h->capture, TAIL_LINES, TAIL_BYTES, false, &raw);
+	rv_text_visible(&clean, rv_buf_text(&raw), raw.len);
+	for (line = clean.data; line && *line; line = rest) {
+		rest = strchr(line, '\n');
+		if (rest)
+			*rest++ = 0;
+		rv_buf_fmt(to, "%s  | %s", to->len ? "\n" : "", line);
+		if (!rest)
+			break;
+	}
+	rv_buf_fini(&raw);
+	rv_buf_fini(&clean);
+}
+
+static void failed(const struct rv_hands *h, const struct rv_look *look, const char *why)
+{
+	struct rv_buf tail = {0};
+
+	if (look->why != RV_WHY_SPAWN)
+		rv_tell_tail(h, &tail);
+	rv_say(RV_ERROR, h->service->name, "failed: %s%s%s", why,
+		tail.len ? "; its last lines:\n" : "", rv_buf_text(&tail));
+	rv_buf_fini(&tail);
+}
+
+void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const char *why)
+{
+	const char *name = h->service->name;
+	char time[32];
+
+	switch (look->state) {
+	case RV_READY:
+		rv_say(RV_INFO, name, "ready after %s (pid %d)%s",
+			rv_text_dur(
+				(look->ready - look->started) / RV_MS * RV_MS, time, sizeof(time)),
+			(int)h->facts.pid,
+			look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
+		break;
+	case RV_FAILED: failed(h, look, why); break;
+	case RV_BACKOFF:
+		rv_say(RV_WARN, name, "%s; next start in %s", why,
+			rv_text_dur((look->due - look->since) / RV_MS * RV_MS, time, sizeof(time)));
+		break;
+	case RV_EXITED: rv_say(RV_INFO, name, "finished"); break;
+	case RV_STOPPED: rv_say(RV_INFO, name, "stopped"); break;
+	case RV_UNHEALTHY: rv_say(RV_WARN, name, "unhealthy: %s", why); break;
+	case RV_KILLING: rv_say(RV_WARN, name, "did not stop in time: killed"); break;
+	case RV_ADOPTED: rv_say(RV_INFO, name, "runs already: adopted, never signalled"); break;
+	case RV_WAITING:
+	case RV_QUEUED:
+	case RV_STARTING:
+	case RV_STOPPING:
+		rv_say(RV_DEBUG, name, "%s%s%s", rv_state_name(look->state), *why ? ": " : "", why);
+		break;
+	case RV_STATE_COUNT: break;
+	}
+}

@@ -1,0 +1,17 @@
+/* Sentences about what happened to a service: for the log, for status, for the first error. */
+#ifndef DAEMON_TELL_H
+#define DAEMON_TELL_H
+
+#include "core/core.h"
+#include "daemon/hands.h"
+
+/* The one sentence of why a service is where it is: from the core's reason, how the process ended, what the
+   last check said. `other`: name of the service that the reason is about, or NULL. */
+void rv_tell_why(
+	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to);
+/* Logs a change of state as a line, with the last lines that a failed service wrote. */
+void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const char *why);
+/* The last lines of a service, each indented, control characters made visible. */
+void rv_tell_tail(const struct rv_hands *h, struct rv_buf *to);
+
+#endif
