@@ -1,0 +1,278 @@
+"""Boot: order, readiness, and what a failure does (R-09, R-10, R-11, R-24, R-30, R-58, R-59, R-65)."""
+import os
+import re
+import time
+
+import pytest
+
+# node.py NAME FILE [SECONDS-TO-STOP] [ready FD]: records start, term and gone with a monotonic stamp
+NODE = """
+import os, signal, sys, time
+name, path = sys.argv[1], sys.argv[2]
+slow = float(sys.argv[3]) if len(sys.argv) > 3 else 0
+def say(word):
+    with open(path, "a") as f: f.write("%s %s %.4f\\n" % (word, name, time.monotonic()))
+def term(*_):
+    say("term"); time.sleep(slow); say("gone"); os._exit(0)
+signal.signal(signal.SIGTERM, term)
+say("start")
+if len(sys.argv) > 4:
+    time.sleep(float(sys.argv[4])); os.write(3, b"\\n"); say("ready")
+while True: time.sleep(60)
+"""
+
+
+def events(r, name="events"):
+    out = []
+    for line in r.read(name).splitlines():
+        word, who, at = line.split()
+        out.append((word, who, float(at)))
+    return out
+
+
+def when(ev, word, who):
+    return [t for w, n, t in ev if w == word and n == who][0]
+
+
+def graph(edges, extra=None):
+    """YAML of nodes that record what happens; edges: name -> list of needs."""
+    extra = extra or {}
+    lines = ["services:"]
+    for name, needs in edges.items():
+        more = extra.get(name, {})
+        lines += ["  %s:" % name,
+                  "    command: [/usr/bin/python3, node.py, %s, events, '%s', '%s']" % (name, more.get("slow", 0), more.get("delay", 0.05)),
+                  "    working-dir: ${env.TMPDIR}", "    ready: {fd: 3}", "    needs: [%s]" % ", ".join(needs),
+                  "    stop: {signal: TERM, timeout: %s}" % more.get("timeout", "10s")]
+    return "\n".join(lines)
+
+
+DIAMOND = {"db": [], "cache": ["db"], "queue": ["db"], "api": ["cache", "queue"], "web": ["api", "db"]}
+
+
+@pytest.fixture
+def node(reeve):
+    def run(edges, extra=None, **more):
+        return reeve(graph(edges, extra), files={"node.py": NODE}, **more)
+    return run
+
+
+def test_services_start_only_after_what_they_need_is_ready(node):
+    r = node(DIAMOND)
+    r.wait_ready()
+    ev = events(r)
+    for name, needs in DIAMOND.items():
+        for n in needs:
+            assert when(ev, "ready", n) <= when(ev, "start", name), (n, name)
+    assert r.term() == 0
+
+
+def test_teardown_is_the_exact_reverse_and_branches_go_side_by_side(node):
+    slow = {"web": {"slow": 0.5}, "api": {"slow": 0.6}, "cache": {"slow": 0.6}, "queue": {"slow": 0.1}, "db": {"slow": 0.05}}
+    r = node(DIAMOND, slow)
+    r.wait_ready()
+    assert r.term() == 0
+    ev = events(r)
+    for name, needs in DIAMOND.items():
+        for n in needs:
+            assert when(ev, "gone", name) <= when(ev, "term", n), (name, n)
+    assert abs(when(ev, "term", "cache") - when(ev, "term", "queue")) < 0.3
+
+
+def test_a_deaf_service_is_killed_after_its_timeout_and_the_rest_follows(reeve):
+    r = reeve("""
+services:
+  db: {command: [/bin/sleep, "1000"]}
+  deaf:
+    command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done']
+    needs: [db]
+    stop: {signal: TERM, timeout: 700ms}
+""")
+    r.wait_ready()
+    t = time.monotonic()
+    assert r.term() == 0
+    assert time.monotonic() - t >= 0.6
+    assert "deaf: did not stop in time: killed" in r.stderr
+    assert r.stderr.index("deaf: stopped") < r.stderr.index("db: stopped")
+
+
+def test_a_second_term_ends_everything_at_once(reeve):
+    r = reeve("""
+services:
+  deaf:
+    command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done']
+    stop: {signal: TERM, timeout: 60s}
+""")
+    r.wait_ready()
+    r.signal(15)
+    r.wait_text("stopping")
+    r.signal(15)
+    assert r.wait(10) == 128 + 15
+
+
+def test_a_missing_program_is_named_with_path_and_errno_and_all_is_rolled_back(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/nonexistent/program, -x], needs: [a]}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""")
+    assert r.wait() == 10
+    assert "b: failed: cannot execute /nonexistent/program: No such file or directory" in r.stderr
+    assert "a: stopped" in r.stderr
+    assert "127" not in r.stderr
+    assert "c: ready" not in r.stderr
+
+
+def test_an_exit_before_ready_fails_at_once_with_status_and_last_lines(reeve):
+    t = time.monotonic()
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b:
+    command: [/bin/sh, -c, 'echo to-stdout; echo "boom 1" >&2; printf "\\033[31mboom 2" >&2; exit 7']
+    needs: [a]
+    ready: {fd: 3, timeout: 60s}
+""")
+    assert r.wait() == 10
+    assert time.monotonic() - t < 10
+    assert "b: failed: exited with 7 before it was ready" in r.stderr
+    assert "boom 1" in r.stderr and "boom 2" in r.stderr
+    assert "\x1b" not in r.stderr, "control characters are made visible"
+    assert "b: ready" not in r.stderr
+
+
+def test_a_service_that_never_answers_fails_with_the_last_cause(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/bin/sleep, "1000"], needs: [a], ready: {tcp: "127.0.0.1:%d", timeout: 600ms}}
+""" % port)
+    assert r.wait() == 10
+    assert re.search(r"b: failed: not ready within 600ms; last check: .*refused", r.stderr), r.stderr
+    assert r.stderr.index("b: failed") < r.stderr.index("a: stopped")
+
+
+def test_the_boot_timeout_bounds_the_sum_of_all_gates(reeve):
+    r = reeve("""
+reeve: {boot-timeout: 1s}
+services:
+  a: {command: [/bin/sh, -c, 'sleep 0.7; echo >&3; exec sleep 1000'], ready: {fd: 3}}
+  b: {command: [/bin/sh, -c, 'sleep 0.7; echo >&3; exec sleep 1000'], ready: {fd: 3}, needs: [a]}
+""")
+    t = time.monotonic()
+    assert r.wait() == 10
+    assert time.monotonic() - t < 8
+    assert "boot timeout" in r.stderr
+
+
+def test_with_continue_the_independent_rest_stays_up(reeve):
+    r = reeve("""
+reeve: {on-boot-failure: continue}
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/nonexistent]}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""")
+    r.wait_state("b", "failed")
+    r.wait_state("a", "ready")
+    assert r.service("c")["state"] in ("waiting", "failed", "stopped")
+    assert r.ctl("wait", "--ready", "--timeout", "2s").returncode in (3, 6)
+    assert r.term() == 0
+
+
+def test_an_optional_service_leaves_the_sandbox_ready_but_degraded(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/nonexistent], essential: false}
+""")
+    r.wait_ready()
+    assert "degraded" in r.stderr
+    assert r.service("b")["state"] == "failed"
+    assert r.term() == 0
+
+
+def test_a_task_must_finish_before_what_needs_it_starts(reeve):
+    r = reeve("""
+services:
+  prepare: {command: [/bin/sh, -c, 'sleep 0.3; echo done > made'], type: task, working-dir: "${env.TMPDIR}"}
+  app: {command: [/bin/sh, -c, 'cat made > seen; exec sleep 1000'], needs: [prepare], working-dir: "${env.TMPDIR}"}
+""")
+    r.wait_ready()
+    r.wait_text("done", source="seen")
+    assert r.service("prepare")["state"] == "exited"
+    assert r.term() == 0
+
+
+def test_a_task_that_fails_fails_the_boot(reeve):
+    r = reeve("services: {t: {command: [/bin/sh, -c, 'echo why >&2; exit 3'], type: task}}")
+    assert r.wait() == 10
+    assert "t: failed: exited with 3" in r.stderr and "why" in r.stderr
+
+
+def test_starts_are_retried_as_often_as_the_file_says(reeve):
+    r = reeve("""
+services:
+  a:
+    command: [/bin/sh, -c, 'echo x >> tries; test $(wc -l < tries) -ge 3 && echo >&3 && exec sleep 1000; exit 1']
+    working-dir: "${env.TMPDIR}"
+    ready: {fd: 3}
+    start-attempts: 3
+    restart: {delay: 50ms}
+""")
+    r.wait_ready()
+    assert len(r.read("tries").splitlines()) == 3
+    assert r.term() == 0
+
+
+def test_at_most_max_starts_services_start_at_one_time(reeve):
+    one = "{command: [/bin/sh, -c, 'echo + >> log; sleep 0.2; echo - >> log; echo >&3; exec sleep 1000'], ready: {fd: 3}, working-dir: \"${env.TMPDIR}/x\"}"
+    r = reeve("reeve: {max-starts: 2}\nservices:\n" + "".join("  s%d: %s\n" % (i, one) for i in range(6)), files={"x/log": ""})
+    r.wait_ready()
+    depth = most = 0
+    for line in r.read("x/log").split():
+        depth += 1 if line == "+" else -1
+        most = max(most, depth)
+    assert most == 2
+    assert r.term() == 0
+
+
+def test_term_during_boot_goes_through_the_same_teardown(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/bin/sleep, "1000"], needs: [a], ready: {fd: 3, timeout: 60s}}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""")
+    r.wait_state("b", "starting")
+    assert r.term() == 0
+    assert r.stderr.index("b: stopped") < r.stderr.index("a: stopped")
+    assert "c: ready" not in r.stderr
+
+
+def test_a_signal_that_came_before_the_first_service_is_not_lost(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", wrap=("/usr/bin/python3", "-c",
+              "import os,signal,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[15])\nos.kill(os.getpid(),15)\nos.execv(sys.argv[1],sys.argv[1:])"))
+    assert r.wait() == 0
+
+
+def test_an_unwritable_log_path_fails_before_anything_starts(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'touch "$TMPDIR/started"; exec sleep 1000']}
+  b: {command: [/bin/sleep, "1000"], log: {file: /dev/null/nothing/b.log}}
+""")
+    assert r.wait() == 10
+    assert "/dev/null/nothing" in r.stderr and "Not a directory" in r.stderr
+    assert not os.path.exists(r.path("started"))
+
+
+def test_a_log_dash_inherits_ours_and_makes_no_such_file(reeve):
+    r = reeve("services: {a: {command: [/bin/sh, -c, 'echo hello-out; echo hello-err >&2; exec sleep 1000'], log: {file: '-'}}}")
+    r.wait_ready()
+    r.wait_text("hello-out", source="stdout")
+    r.wait_text("hello-err", source="stderr")
+    assert not os.path.exists(r.path("-"))
+    assert r.term() == 0

@@ -1,0 +1,114 @@
+"""Wrong input changes nothing: exit 78, every mistake with its place, nothing started (R-06, R-12; field cases 06, 24, 26)."""
+import os
+import socket
+
+import pytest
+
+
+def refused(reeve, text, *words, **more):
+    r = reeve(text, **more)
+    assert r.wait() == 78, r.stderr
+    for w in words:
+        assert w in r.stderr, (w, r.stderr)
+    return r
+
+
+def test_all_mistakes_of_all_kinds_are_listed_in_one_run(reeve):
+    r = refused(reeve, """
+services:
+  a:
+    comand: [/bin/true]
+    command: [/bin/true]
+    restart: {on: sometimes}
+  b:
+    command: [/bin/true]
+    needs: [nosuch]
+    stop: {timeout: soon}
+  c:
+    plugin: jupiter
+""", "reeve.yaml:4:5", "command", "sometimes", "nosuch", "soon", "jupiter")
+    assert len([line for line in r.stderr.splitlines() if "reeve.yaml:" in line]) >= 5
+
+
+@pytest.mark.parametrize("text, words", [
+    ("services: {a: {command: [/bin/true], needs: [a]}}", ["a"]),
+    ("services: {a: {command: [/bin/true], needs: [b]}, b: {command: [/bin/true], needs: [c]}, c: {command: [/bin/true], needs: [a]}, d: {command: [/bin/touch, started]}}", ["a -> ", "b", "c"]),
+])
+def test_a_cycle_is_refused_with_its_members_and_nothing_starts(reeve, text, words):
+    r = refused(reeve, text, "cycle", *words)
+    assert not os.path.exists(r.path("started"))
+
+
+def test_an_unknown_plugin_is_refused_by_name_and_folder(reeve):
+    refused(reeve, "services: {a: {plugin: nosuch}}", "nosuch")
+
+
+def test_clashing_ports_are_a_configuration_error(reeve):
+    refused(reeve, """
+services:
+  a: {command: [/bin/true], ports: [4711]}
+  b: {command: [/bin/true], listen: [{name: x, tcp: "127.0.0.1:4711"}]}
+""", "4711")
+
+
+def test_a_taken_port_fails_before_anything_starts_and_names_the_holder(reeve):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'touch started'], type: task, working-dir: "${env.TMPDIR}"}
+  s: {command: [/bin/sleep, "1000"], listen: [{name: http, tcp: "127.0.0.1:%d"}]}
+""" % port)
+        assert r.wait() == 10
+        assert "127.0.0.1:%d" % port in r.stderr and str(os.getpid()) in r.stderr and "s" in r.stderr
+        assert not os.path.exists(r.path("started"))
+
+
+def test_check_lists_what_is_wrong_and_starts_nothing(once, tmp_path):
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/nonexistent/x]}, b: {command: [/bin/true], user: nosuchuser}}")
+    import harness
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 78
+    assert "nosuchuser" in got.stderr
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/nonexistent/x]}}")
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 78 and "/nonexistent/x" in got.stderr
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/true]}}")
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 0, got.stderr
+
+
+def test_plan_prints_argv_and_names_but_no_values_of_the_environment(once, tmp_path):
+    import harness
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/echo, 'two words'], environment: {SECRETNAME: s3cret-value}}}")
+    got = once("plan", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 0, got.stderr
+    assert "/bin/echo" in got.stdout and "two words" in got.stdout and "SECRETNAME" in got.stdout
+    assert "s3cret-value" not in got.stdout + got.stderr
+
+
+def test_values_arrive_byte_for_byte(reeve):
+    r = reeve("""
+services:
+  no:
+    command: [/bin/sh, -c, 'cat /proc/$$/environ > dump; exec sleep 1000']
+    working-dir: "${env.TMPDIR}"
+    environment: {COUNTRY: no, VER: 1.10, HEX: 0x1F, EXP: 1e3, T: ~, N: null, E: , D: 2026-11-29, SX: 22:22,
+                  A: '100%', B: '%s%d%n%B', C: '$$2a$08$x', D2: 'a"b\\\\c', EE: 'back`tick`$(id)', F: '#not', G: ' lead and trail ', H: 'x=y=z', I: ''}
+""", env={"P": "p%20q$HOME${env.X}"})
+    r.wait_ready()
+    r.wait_text("COUNTRY=", source="dump")
+    got = dict(e.split("=", 1) for e in r.read("dump").split("\0") if "=" in e)
+    want = {"COUNTRY": "no", "VER": "1.10", "HEX": "0x1F", "EXP": "1e3", "T": "~", "N": "null", "E": "", "D": "2026-11-29", "SX": "22:22",
+            "A": "100%", "B": "%s%d%n%B", "C": "$$2a$08$x", "D2": 'a"b\\\\c', "EE": "back`tick`$(id)", "F": "#not", "G": " lead and trail ",
+            "H": "x=y=z", "I": "", "P": "p%20q$HOME${env.X}"}
+    assert {k: got.get(k) for k in want} == want
+    assert r.term() == 0
+
+
+def test_a_read_only_place_is_named(reeve):
+    r = reeve("reeve: {runtime-dir: /proc/nowhere}\nservices: {a: {command: [/bin/sleep, '1000']}}")
+    assert r.wait() != 0
+    assert "/proc/nowhere" in r.stderr and "runtime-dir" in r.stderr

@@ -1,0 +1,250 @@
+"""Listeners and whose answer it is (R-01...R-08; field case 07)."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness import until
+
+# serve.py FD: listens on an inherited descriptor and answers each connection with one line
+SERVE = """
+import os, socket, sys
+s = socket.socket(fileno=int(sys.argv[1]))
+s.listen(16)
+while True:
+    c, _ = s.accept()
+    c.sendall(b"hi from %d\\n" % os.getpid())
+    c.close()
+"""
+
+
+def ask(port, timeout=3.0):
+    with socket.create_connection(("127.0.0.1", port), timeout) as s:
+        s.settimeout(timeout)
+        return s.recv(100)
+
+
+def refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return False
+    except ConnectionRefusedError:
+        return True
+
+
+def stranger_gets(port):
+    """Whether another process could have the port: bind alone must fail already."""
+    for reuse in (0, 1):
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            try:
+                s.bind(("127.0.0.1", port))
+                s.listen()
+                return True
+            except OSError:
+                pass
+    return False
+
+
+def graph(port, more=""):
+    return """
+services:
+  s:
+    command: [/usr/bin/python3, serve.py, "${listen.http.fd}"]
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: http, tcp: "127.0.0.1:%d"%s}]
+    ready: {tcp: "127.0.0.1:%d", timeout: 20s}
+    restart: {on: always, delay: 300ms}
+""" % (port, more, port)
+
+
+def test_an_inherited_listener_serves_refuses_strangers_and_outlives_its_service(reeve, free_port):
+    port = free_port()
+    r = reeve(graph(port), files={"serve.py": SERVE})
+    r.wait_ready()
+    first = ask(port)
+    assert not stranger_gets(port)
+    os.kill(r.service("s")["pid"], signal.SIGKILL)
+    seen_refused = until("a refused connect between two lives", lambda: refused(port), 5, 0.005)
+    assert seen_refused
+    assert not stranger_gets(port), "not even between two lives"
+    r.wait_state("s", "ready")
+    assert ask(port) != first
+    assert r.term() == 0
+    assert refused(port)
+
+
+def test_boot_again_right_after_traffic(reeve, free_port):
+    port = free_port()
+    for _ in range(3):
+        r = reeve(graph(port), files={"serve.py": SERVE})
+        r.wait_ready()
+        for _ in range(20):
+            assert ask(port).startswith(b"hi")
+        assert r.term() == 0
+
+
+def test_without_backlog_connects_are_refused_until_the_service_listens(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sh, -c, 'echo up > up; sleep 0.5; exec /usr/bin/python3 serve.py 3']
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: http, tcp: "127.0.0.1:%d"}]
+    ready: {tcp: "127.0.0.1:%d"}
+""" % (port, port), files={"serve.py": SERVE})
+    r.wait_text("up", source="up")
+    assert refused(port)
+    assert not stranger_gets(port)
+    r.wait_ready()
+    assert ask(port).startswith(b"hi")
+    assert r.term() == 0
+
+
+def test_with_backlog_clients_wait_between_lives_and_none_is_refused(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/usr/bin/python3, -c, 'import socket,sys; c,_=socket.socket(fileno=3).accept(); c.sendall(b"hi"); c.close(); sys.exit(3)']
+    listen: [{name: http, tcp: "127.0.0.1:%d", backlog: 64}]
+    restart: {on: always, delay: 100ms, factor: 1, limit: 0}
+""" % port)
+    r.wait_socket()
+    for _ in range(5):
+        assert ask(port, 10).startswith(b"hi")
+    assert r.term() == 0
+
+
+def test_a_unix_listener_has_its_mode_and_goes_away_with_reeve(reeve):
+    r = reeve("""
+services:
+  s:
+    command: [/usr/bin/python3, serve.py, "3"]
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: x, unix: "${env.TMPDIR}/x.sock", mode: "0660"}]
+""", files={"serve.py": SERVE})
+    r.wait_ready()
+    path = r.path("x.sock")
+    assert os.stat(path).st_mode & 0o777 == 0o660
+
+    def answer():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(3)
+            try:
+                s.connect(path)
+                return s.recv(100)
+            except OSError:
+                return b""
+    assert until("an answer", answer).startswith(b"hi")
+    assert r.term() == 0
+    assert not os.path.exists(path)
+
+
+def test_no_other_process_of_the_sandbox_can_take_the_port_by_binding_to_zero(reeve, free_port):
+    port = free_port()
+    r = reeve(graph(port), files={"serve.py": SERVE})
+    steal = subprocess.Popen([sys.executable, "-c", """
+import socket, sys, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", int(sys.argv[1]))); sys.exit("stolen")
+    except OSError: pass
+    s.close(); time.sleep(.0005)
+""", str(port)], stderr=subprocess.PIPE)
+    try:
+        r.wait_ready()
+        steal_from = time.monotonic()
+        while time.monotonic() - steal_from < 1:
+            assert ask(port).startswith(b"hi")
+        assert steal.wait(20) in (0, 1)
+        # whoever came before the boot may have had it; then the boot had failed. It did not.
+        assert steal.returncode == 0, steal.stderr.read()
+    finally:
+        steal.kill()
+        steal.wait()
+    assert r.term() == 0
+
+
+def test_listen_variables_name_the_descriptors(reeve, free_port):
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sh, -c, 'echo "$LISTEN_FDS $LISTEN_FDNAMES $LISTEN_PID $$" > vars; exec sleep 1000']
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: a, tcp: "127.0.0.1:%d"}, {name: b, unix: "${env.TMPDIR}/b.sock"}]
+""" % free_port())
+    r.wait_text("a:b", source="vars")
+    fds, names, pid, shell = r.read("vars").split()
+    assert (fds, names) == ("2", "a:b") and pid == shell
+    assert r.term() == 0
+
+
+HTTP = """
+import http.server, sys
+codes = [int(c) for c in sys.argv[2].split(",")]
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *a): pass
+    def do_GET(self):
+        code = codes.pop(0) if len(codes) > 1 else codes[0]
+        self.send_response(code)
+        if code == 302: self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", "0"); self.end_headers()
+        open("requests", "a").write(self.path + "\\n")
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
+"""
+
+
+def http_graph(port, codes, timeout="20s"):
+    return """
+services:
+  s:
+    command: [/usr/bin/python3, http.py, "%d", "%s"]
+    working-dir: "${env.TMPDIR}"
+    environment: {PYTHONSAFEPATH: "1"}
+    ready: {http: {url: "http://127.0.0.1:%d/health"}, timeout: %s}
+""" % (port, codes, port, timeout)
+
+
+@pytest.mark.parametrize("codes", ["200", "503,503,200", "429,204"])
+def test_http_readiness_retries_what_is_transient(reeve, free_port, codes):
+    r = reeve(http_graph(free_port(), codes).replace("http.py", "srv.py"), files={"srv.py": HTTP})
+    r.wait_ready()
+    assert len(r.read("requests").split()) >= len(codes.split(","))
+    assert r.term() == 0
+
+
+@pytest.mark.parametrize("code", [404, 401, 302])
+def test_http_readiness_fails_at_once_on_a_permanent_answer(reeve, free_port, code):
+    t = time.monotonic()
+    r = reeve(http_graph(free_port(), str(code), "60s").replace("http.py", "srv.py"), files={"srv.py": HTTP})
+    assert r.wait() == 10
+    assert time.monotonic() - t < 20
+    assert str(code) in r.stderr and "/health" in r.stderr
+    assert "/elsewhere" not in r.read("requests")
+
+
+def test_a_server_that_only_ever_says_503_fails_with_that_as_its_cause(reeve, free_port):
+    r = reeve(http_graph(free_port(), "503", "1s").replace("http.py", "srv.py"), files={"srv.py": HTTP})
+    assert r.wait() == 10
+    assert "not ready within 1s" in r.stderr and "503" in r.stderr
+
+
+def test_an_exec_check_decides_and_a_silent_server_is_never_ready(reeve):
+    r = reeve("""
+services:
+  a:
+    command: [/bin/sh, -c, 'sleep 0.4; touch flag; exec sleep 1000']
+    working-dir: "${env.TMPDIR}"
+    ready: {exec: [/bin/sh, -c, 'test -e flag || { echo no flag yet; exit 1; }'], timeout: 20s}
+""")
+    r.wait_ready()
+    assert os.path.exists(r.path("flag"))
+    assert r.term() == 0

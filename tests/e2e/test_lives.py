@@ -1,0 +1,166 @@
+"""Later lives: restart, backoff, limits, losses, exit status (R-37, R-98; field cases 09, 13)."""
+import os
+import signal
+import time
+
+import pytest
+
+from harness import until
+
+
+def stamps(r, name="starts"):
+    return [float(x) for x in r.read(name).split()]
+
+
+CRASH = "#!/bin/sh\ndate +%s.%N >> starts\nexit 1\n"
+
+
+def test_a_restart_limit_holds_and_a_manual_start_begins_anew(reeve):
+    r = reeve("""
+services:
+  keep: {command: [/bin/sleep, "1000"]}
+  s:
+    command: [/bin/sh, crash.sh]
+    working-dir: "${env.TMPDIR}"
+    restart: {on: failure, limit: 3, delay: 200ms, factor: 2, max-delay: 1s}
+""", files={"crash.sh": CRASH})
+    s = r.wait_state("s", "failed", timeout=30)
+    t = stamps(r)
+    assert len(t) == 4
+    gaps = [b - a for a, b in zip(t, t[1:])]
+    assert gaps[0] >= 0.2 and gaps[1] >= 0.4 and gaps[2] >= 0.8, gaps
+    assert s["restarts"] == 3 and not s.get("pid")
+    assert r.ctl("start", "s").returncode == 1
+    until("four more", lambda: len(stamps(r)) == 8, 20)
+    r.wait_state("s", "failed")
+    assert r.term() == 0
+
+
+def test_restart_always_obeys_limit_and_backoff_for_exit_zero_too(reeve):
+    r = reeve("""
+services:
+  keep: {command: [/bin/sleep, "1000"]}
+  u:
+    command: [/bin/sh, -c, 'echo 1 >> starts; exit 0']
+    working-dir: "${env.TMPDIR}"
+    restart: {on: always, limit: 2, delay: 50ms}
+""")
+    r.wait_state("u", "failed", timeout=20)
+    assert len(r.read("starts").split()) == 3
+    assert r.term() == 0
+
+
+def test_the_loss_of_a_dependency_restarts_what_needs_it(reeve):
+    r = reeve("""
+services:
+  jupyter: {command: [/bin/sleep, "1000"], restart: {on: always, delay: 50ms}}
+  interpreter: {command: [/bin/sleep, "1000"], needs: [jupyter]}
+  indifferent: {command: [/bin/sleep, "1000"], needs: [jupyter], on-dependency-loss: keep}
+  leaver: {command: [/bin/sleep, "1000"], needs: [jupyter], on-dependency-loss: stop}
+""")
+    r.wait_ready()
+    before = r.services()
+    assert r.ctl("signal", "KILL", "jupyter").returncode == 0
+
+    def back():
+        now = r.services()
+        return all(now[n]["state"] == "ready" and now[n]["generation"] > before[n]["generation"] for n in ("jupyter", "interpreter")) and now
+    now = until("both to be back", back)
+    assert now["indifferent"]["pid"] == before["indifferent"]["pid"]
+    r.wait_state("leaver", "stopped")
+    assert now["interpreter"]["restarts"] == 0, "a loss is not the dependent's own failure"
+    assert r.term() == 0
+
+
+def test_stopping_a_dependency_stops_its_dependents_first_and_a_start_brings_them_back(reeve):
+    r = reeve("""
+services:
+  db: {command: [/bin/sleep, "1000"]}
+  api: {command: [/bin/sleep, "1000"], needs: [db]}
+""")
+    r.wait_ready()
+    assert r.ctl("stop", "db").returncode == 0
+    now = r.services()
+    assert now["db"]["state"] == "stopped" and now["api"]["state"] == "waiting"
+    assert r.stderr.index("api: stopped") < r.stderr.index("db: stopped") if "api: stopped" in r.stderr else True
+    assert r.ctl("start", "db").returncode == 0
+    r.wait_state("api", "ready")
+    assert r.term() == 0
+
+
+@pytest.mark.parametrize("pid1", [False, pytest.param(True, marks=pytest.mark.pid1)], ids=["as_a_child", "as_pid_1"])
+@pytest.mark.parametrize("end, status", [("exit 0", 0), ("exit 1", 1), ("exit 42", 42), ("exit 126", 126), ("exit 127", 127),
+                                         ("exit 255", 255), ("kill -TERM $$", 143), ("kill -SEGV $$", 139), ("kill -KILL $$", 137)])
+def test_the_status_of_exit_from_becomes_ours(reeve, end, status, pid1):
+    r = reeve("""
+reeve: {exit-from: m}
+services:
+  m: {command: [/bin/sh, -c, 'ulimit -c 0; sleep 0.2; %s']}
+  x: {command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done'], stop: {signal: TERM, timeout: 300ms}}
+  y: {command: [/bin/sh, -c, 'trap "exit 9" TERM; while :; do sleep 0.1; done']}
+""" % end, pid1=pid1)
+    assert r.wait(30) == status
+
+
+def test_a_command_is_the_last_service_and_its_status_is_ours(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}", args=("--", "/bin/sh", "-c", "echo from-main; exit 7"))
+    assert r.wait() == 7
+    assert "from-main" in r.stdout
+    assert r.stderr.index("db: ready") < r.stderr.index("main")
+
+
+def test_signals_are_forwarded_to_the_command(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
+              args=("--", "/bin/sh", "-c", 'trap "echo got-usr1" USR1; trap "echo got-int; exit 3" INT; echo up; while :; do sleep 0.05; done'))
+    r.wait_text("up", source="stdout")
+    r.signal(signal.SIGUSR1)
+    r.wait_text("got-usr1", source="stdout")
+    r.signal(signal.SIGINT)
+    assert r.wait() == 3
+    assert "got-int" in r.stdout
+
+
+def test_term_with_a_command_stops_it_first_and_gives_its_status(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
+              args=("--", "/bin/sh", "-c", 'trap "exit 5" TERM; echo up; while :; do sleep 0.05; done'))
+    r.wait_text("up", source="stdout")
+    assert r.term() == 5
+    assert r.stderr.index("main: stopped") < r.stderr.index("db: stopped")
+
+
+def test_giving_up_may_end_reeve(reeve):
+    r = reeve("""
+services:
+  keep: {command: [/bin/sleep, "1000"]}
+  a:
+    command: [/bin/sh, -c, 'sleep 0.1; exit 1']
+    restart: {on: failure, limit: 1, delay: 50ms}
+    on-give-up: shutdown
+""")
+    assert r.wait(20) == 10
+    assert "a: failed: gave up after 1 restart" in r.stderr
+
+
+def test_the_shutdown_deadline_is_kept(reeve):
+    r = reeve("""
+reeve: {shutdown-timeout: 1s, start-grace: 0s}
+services:
+  a: {command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done'], stop: {signal: TERM, timeout: 100ms}}
+""")
+    r.wait_ready()
+    t = time.monotonic()
+    assert r.term() in (0, 12)
+    assert time.monotonic() - t < 8
+
+
+def test_uptime_and_pid_are_shown(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}")
+    r.wait_ready()
+    s = r.service("a")
+    assert os.path.exists("/proc/%d" % s["pid"])
+    got = r.ctl("status")
+    assert got.returncode == 0
+    head, line = got.stdout.splitlines()[:2]
+    assert head.split()[:6] == ["NAME", "STATE", "PID", "UPTIME", "RESTARTS", "LAST"]
+    assert line.split()[:3] == ["a", "ready", str(s["pid"])]
+    assert r.term() == 0
