@@ -6,6 +6,14 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/say.c src/daemon/say.h \
 	src/daemon/tell.c src/daemon/tell.h
 
+# What services write.
+src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/capture.c src/daemon/capture.h \
+	src/daemon/logfile.c src/daemon/logfile.h \
+	src/daemon/outlet.c src/daemon/outlet.h \
+	src/daemon/rotate.c \
+	src/daemon/tail.c src/daemon/tail.h
+
 bin_PROGRAMS += reeve
 reeve_SOURCES = src/daemon/main.c
 reeve_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/conf/libconf.a src/wire/libwire.a \

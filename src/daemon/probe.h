@@ -40,6 +40,9 @@ void rv_prober_spawned(struct rv_prober *p);
 /* Starts an attempt, bounded by `timeout` ns. A passive kind may keep it open until it has something to
    say. (s6 style: a newline on the fd is ready; closed without one is a permanent failure.) */
 void rv_prober_attempt(struct rv_prober *p, rv_time timeout);
+/* The answer of the plugin's probe hook, which comes to the engine (rv_hostlink_ops.answer); ignored when
+   no attempt waits for it. `done` is not called from inside. */
+void rv_prober_answer(struct rv_prober *p, enum rv_verdict v, const char *why);
 /* Ends the attempt in flight without an answer. */
 void rv_prober_cancel(struct rv_prober *p);
 

@@ -8,3 +8,12 @@ tests_unit_base_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_base_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 TESTS += tests/unit/base
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/capture
+tests_unit_capture_SOURCES = tests/unit/capture.c
+tests_unit_capture_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_capture_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(EV_LIBS)
+TESTS += tests/unit/capture
+endif

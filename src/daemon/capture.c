@@ -1,0 +1,443 @@
+/* What a service writes: see capture.h.
+ *
+ *   pipe -> pull -> held (a line without its end) -> pass -> tail, followers, file or outlet
+ *
+ * One pass over the bytes: a block is read, cut behind its last newline, and handed on as it is. */
+#define _GNU_SOURCE 1
+#include "daemon/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/logfile.h"
+#include "daemon/outlet.h"
+#include "daemon/say.h"
+#include "daemon/tail.h"
+#include "sys/fd.h"
+
+#define BLOCK	  65536 /* bytes of one read */
+#define SHORT	  4096 /* a held piece up to this is moved in front of the next block */
+#define TURN	  (4 * BLOCK) /* bytes of one stream in one turn of the loop */
+#define OLD_MAX	  4 /* streams of earlier lives that are read on */
+#define READ_BACK ((size_t)1 << 20)
+
+/* The reading end of one pipe. */
+struct stream {
+	struct stream *next;
+	struct rv_capture *c;
+	struct ev_io io;
+	struct rv_buf held; /* the line that has no end yet */
+	unsigned which; /* 0 stdout, 1 stderr */
+	bool old; /* of an earlier life */
+};
+
+struct rv_follower {
+	struct rv_follower *next;
+	void (*more)(void *ctx, const char *bytes, size_t n); /* NULL: to be removed */
+	void *ctx;
+};
+
+struct rv_capture {
+	struct ev_loop *loop;
+	const char *service;
+	int kind; /* of rv_log_conf */
+	struct rv_logfile file;
+	struct rv_outlet *outlet[2];
+	struct rv_tail tail;
+	struct stream *streams; /* newest first */
+	const struct stream *midway; /* whose overlong line is only begun */
+	struct rv_follower *followers;
+	bool telling; /* followers are being called */
+	int child[2]; /* the child's ends, between begin and spawned */
+	uint64_t lost; /* to a slow outlet */
+};
+
+static void tell_followers(struct rv_capture *c, const char *bytes, size_t n)
+{
+	struct rv_follower **at = &c->followers, *f;
+
+	c->telling = true;
+	for (f = c->followers; f; f = f->next)
+		if (f->more)
+			f->more(f->ctx, bytes, n);
+	c->telling = false;
+	while ((f = *at)) {
+		if (f->more) {
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
+		free(f);
+	}
+}
+
+static void sink(struct rv_capture *c, unsigned which, const char *bytes, size_t n)
+{
+	rv_tail_add(&c->tail, which, bytes, n);
+	if (c->kind == RV_LOG_FILE)
+		rv_logfile_write(&c->file, bytes, n);
+	else if (c->kind == RV_LOG_INHERIT)
+		c->lost += rv_outlet_write(c->outlet[which], bytes, n);
+	if (c->followers)
+		tell_followers(c, bytes, n);
+}
+
+/* Whole lines, or a piece of one that is too long. */
+static void pass(struct stream *s, const char *bytes, size_t n)
+{
+	struct rv_capture *c = s->c;
+
+	if (c->midway && c->midway != s)
+		sink(c, c->midway->which, "\n", 1);
+	c->midway = bytes[n - 1] == '\n' ? NULL : s;
+	sink(c, s->which, bytes, n);
+}
+
+static void drop_held(struct stream *s)
+{
+	if (s->held.room > 1024)
+		rv_buf_fini(&s->held);
+	else
+		rv_buf_clear(&s->held);
+}
+
+/* Bytes that have no newline: held, as long as a line may be. */
+static void hold(struct stream *s, const char *bytes, size_t n)
+{
+	size_t part;
+
+	while (n) {
+		part = RV_CAPTURE_LINE - s->held.len;
+		if (part > n)
+			part = n;
+		if (!rv_buf_add(&s->held, bytes, part)) {
+			/* No memory: better in pieces than not at all. */
+			if (s->held.len)
+				pass(s, s->held.data, s->held.len);
+			pass(s, bytes, part);
+			s->held.full = false;
+			drop_held(s);
+		} else if (s->held.len == RV_CAPTURE_LINE) {
+			pass(s, s->held.data, s->held.len);
+			drop_held(s);
+		}
+		bytes += part;
+		n -= part;
+	}
+}
+
+static void end_line(struct stream *s)
+{
+	if (!s->held.len && s->c->midway != s)
+		return;
+	if (s->held.len) {
+		pass(s, s->held.data, s->held.len);
+		drop_held(s);
+	}
+	pass(s, "\n", 1);
+}
+
+/* A long held line gets its end, if that is in the block. Returns how much of the block is used up. */
+static size_t finish_held(struct stream *s, const char *bytes, size_t n)
+{
+	const char *end = memchr(bytes, '\n', n);
+	size_t part = end ? (size_t)(end - bytes) + 1 : n;
+
+	hold(s, bytes, part);
+	if (end && s->held.len) {
+		pass(s, s->held.data, s->held.len);
+		drop_held(s);
+	}
+	return part;
+}
+
+/* n bytes have been read; the first `before` of them are what was held. */
+static void take(struct stream *s, const char *bytes, size_t n, size_t before)
+{
+	const char *end;
+	size_t lines;
+
+	if (before)
+		s->held.len = 0;
+	else if (s->held.len) {
+		size_t used = finish_held(s, bytes, n);
+
+		bytes += used;
+		n -= used;
+	}
+	end = n ? memrchr(bytes, '\n', n) : NULL;
+	lines = end ? (size_t)(end - bytes) + 1 : 0;
+	if (lines)
+		pass(s, bytes, lines);
+	if (n > lines)
+		hold(s, bytes + lines, n - lines);
+	else if (before)
+		drop_held(s);
+}
+
+/* Reads once, at most `most` bytes. 0: the end; -1: errno. */
+static ssize_t pull_once(struct stream *s, char *block, size_t most)
+{
+	size_t before = s->held.len <= SHORT ? s->held.len : 0;
+	ssize_t n = read(s->io.fd, block + SHORT, most);
+
+	if (n <= 0)
+		return n;
+	if (before)
+		memcpy(block + SHORT - before, s->held.data, before);
+	take(s, block + SHORT - before, (size_t)n + before, before);
+	return n;
+}
+
+enum pulled { PULLED_ALL, PULLED_SOME, PULLED_END };
+
+/* Reads what is there, at most about `budget` bytes. */
+static enum pulled pull(struct stream *s, size_t budget)
+{
+	char small[SHORT + SHORT];
+	rv_auto_free char *big = malloc(SHORT + BLOCK);
+	char *block = big ? big : small;
+	size_t most = big ? BLOCK : SHORT;
+	size_t done = 0;
+
+	while (done < budget) {
+		ssize_t n = pull_once(s, block, most);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return PULLED_ALL;
+		if (n <= 0)
+			return PULLED_END;
+		done += (size_t)n;
+	}
+	return PULLED_SOME;
+}
+
+/* The stream has ended, or is given up. */
+static void stream_end(struct stream *s)
+{
+	struct rv_capture *c = s->c;
+	struct stream **at = &c->streams;
+
+	end_line(s);
+	ev_io_stop(c->loop, &s->io);
+	close(s->io.fd);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	if (c->midway == s)
+		c->midway = NULL;
+	rv_buf_fini(&s->held);
+	free(s);
+}
+
+static void on_readable(struct ev_loop *loop, struct ev_io *w, int events)
+{
+	struct stream *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (pull(s, TURN) == PULLED_END)
+		stream_end(s);
+}
+
+struct rv_capture *rv_capture_open(
+	struct ev_loop *loop, const struct rv_log_conf *conf, const char *service, struct rv_err *e)
+{
+	struct rv_capture *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		rv_fail_errno(e, ENOMEM, "cannot capture the output of %s", service);
+		return NULL;
+	}
+	c->loop = loop;
+	c->service = service;
+	c->kind = conf->kind;
+	c->child[0] = c->child[1] = -1;
+	if (c->kind == RV_LOG_FILE && !strcmp(conf->path, "/dev/null"))
+		c->kind = RV_LOG_NULL;
+	if (c->kind == RV_LOG_FILE && !rv_logfile_open(&c->file, conf, service, e))
+		goto fail;
+	if (c->kind == RV_LOG_INHERIT) {
+		c->outlet[0] = rv_outlet_take(loop, STDOUT_FILENO);
+		c->outlet[1] = rv_outlet_take(loop, STDERR_FILENO);
+		if (!c->outlet[0] || !c->outlet[1]) {
+			rv_fail_errno(e, ENOMEM, "cannot capture the output of %s", service);
+			goto fail;
+		}
+	}
+	return c;
+fail:
+	rv_capture_close(c);
+	return NULL;
+}
+
+void rv_capture_close(struct rv_capture *c)
+{
+	if (!c)
+		return;
+	rv_capture_spawned(c);
+	while (c->streams) {
+		pull(c->streams, READ_BACK);
+		stream_end(c->streams);
+	}
+	while (c->followers) {
+		struct rv_follower *f = c->followers;
+
+		c->followers = f->next;
+		free(f);
+	}
+	rv_logfile_close(&c->file);
+	rv_outlet_release(c->outlet[0]);
+	rv_outlet_release(c->outlet[1]);
+	rv_tail_fini(&c->tail);
+	free(c);
+}
+
+/* A pipe whose reading end alone does not block. */
+static bool open_pipe(struct rv_capture *c, unsigned which)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	int fd[2];
+
+	if (!s || pipe2(fd, O_CLOEXEC)) {
+		free(s);
+		return false;
+	}
+	if (fcntl(fd[0], F_SETFL, O_NONBLOCK)) {
+		close(fd[0]);
+		close(fd[1]);
+		free(s);
+		return false;
+	}
+	s->c = c;
+	s->which = which;
+	ev_io_init(&s->io, on_readable, fd[0], EV_READ);
+	s->io.data = s;
+	ev_io_start(c->loop, &s->io);
+	s->next = c->streams;
+	c->streams = s;
+	c->child[which] = fd[1];
+	return true;
+}
+
+/* What is left of earlier lives: emptied, and read on while there are few. */
+static void retire(struct rv_capture *c)
+{
+	struct stream *s, *next;
+	unsigned kept = 0;
+
+	for (s = c->streams; s; s = next) {
+		next = s->next;
+		s->old = true;
+		if (pull(s, READ_BACK) == PULLED_END || ++kept > OLD_MAX)
+			stream_end(s);
+		else
+			end_line(s);
+	}
+}
+
+bool rv_capture_begin(struct rv_capture *c, int *out, int *err, struct rv_err *e)
+{
+	int number;
+
+	rv_capture_spawned(c);
+	retire(c);
+	rv_tail_life(&c->tail);
+	if (!open_pipe(c, 0) || !open_pipe(c, 1)) {
+		number = errno;
+		rv_capture_spawned(c);
+		return rv_fail_errno(
+			e, number, "cannot make a pipe for the output of %s", c->service);
+	}
+	*out = c->child[0];
+	*err = c->child[1];
+	return true;
+}
+
+void rv_capture_spawned(struct rv_capture *c)
+{
+	rv_fd_close(&c->child[0]);
+	rv_fd_close(&c->child[1]);
+}
+
+void rv_capture_drain(struct rv_capture *c)
+{
+	struct stream *s, *next;
+
+	for (s = c->streams; s; s = next) {
+		next = s->next;
+		if (pull(s, READ_BACK) == PULLED_END)
+			stream_end(s);
+		else
+			end_line(s);
+	}
+}
+
+/* Lines that are not finished yet: somebody who asks wants to see them too. */
+static void add_held(const struct rv_capture *c, bool err_only, struct rv_buf *to)
+{
+	for (const struct stream *s = c->streams; s; s = s->next) {
+		if (!s->held.len || (err_only && (s->which == 0 || s->old)))
+			continue;
+		rv_buf_add(to, s->held.data, s->held.len);
+		rv_buf_str(to, "\n");
+	}
+}
+
+void rv_capture_tail(
+	const struct rv_capture *c, size_t lines, size_t bytes, bool err_only, struct rv_buf *to)
+{
+	struct rv_buf all = {0};
+	size_t from;
+
+	rv_tail_read(&c->tail, err_only, &all);
+	add_held(c, err_only, &all);
+	if (all.len) {
+		from = rv_tail_cut(all.data, all.len, lines, bytes);
+		rv_buf_add(to, all.data + from, all.len - from);
+	}
+	rv_buf_fini(&all);
+}
+
+bool rv_capture_read_back(const struct rv_capture *c, size_t lines, struct rv_buf *to)
+{
+	return c->kind == RV_LOG_FILE && rv_logfile_read_back(&c->file, lines, READ_BACK, to);
+}
+
+struct rv_follower *rv_capture_follow(
+	struct rv_capture *c, void (*more)(void *ctx, const char *bytes, size_t n), void *ctx)
+{
+	struct rv_follower *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->more = more;
+	f->ctx = ctx;
+	f->next = c->followers;
+	c->followers = f;
+	return f;
+}
+
+void rv_capture_unfollow(struct rv_capture *c, struct rv_follower *f)
+{
+	struct rv_follower **at = &c->followers;
+
+	if (c->telling) {
+		f->more = NULL; /* removed when all have been told */
+		return;
+	}
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	free(f);
+}
+
+uint64_t rv_capture_lost(const struct rv_capture *c)
+{
+	return c->lost + (c->kind == RV_LOG_FILE ? c->file.lost : 0);
+}
