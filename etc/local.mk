@@ -1,0 +1,1 @@
+EXTRA_DIST += etc/sandbox/envd-standin

@@ -2,3 +2,5 @@ include tests/unit/local.mk
 include tests/sim/local.mk
 include tests/plugins/local.mk
 include tests/e2e/local.mk
+include tests/stack/local.mk
+EXTRA_DIST += tests/rooms.sh
