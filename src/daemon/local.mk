@@ -14,6 +14,16 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/rotate.c \
 	src/daemon/tail.c src/daemon/tail.h
 
+# Processes: starting, finding and collecting them.
+src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/child.c src/daemon/child.h \
+	src/daemon/kin.c src/daemon/kin.h \
+	src/daemon/pidmap.c src/daemon/pidmap.h \
+	src/daemon/proc.c src/daemon/proc.h \
+	src/daemon/reap.c src/daemon/reap.h \
+	src/daemon/spawn.c src/daemon/spawn.h \
+	src/daemon/whynot.c src/daemon/whynot.h
+
 bin_PROGRAMS += reeve
 reeve_SOURCES = src/daemon/main.c
 reeve_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/conf/libconf.a src/wire/libwire.a \

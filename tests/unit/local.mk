@@ -17,3 +17,14 @@ tests_unit_capture_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libb
 	$(CMOCKA_LIBS) $(EV_LIBS)
 TESTS += tests/unit/capture
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/spawn tests/unit/reap
+tests_unit_spawn_SOURCES = tests/unit/spawn.c
+tests_unit_spawn_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spawn_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+tests_unit_reap_SOURCES = tests/unit/reap.c
+tests_unit_reap_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_reap_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/spawn tests/unit/reap
+endif

@@ -1,0 +1,69 @@
+/* The inside of the reaper: lives, and which processes belong to them. Private to reap.c and kin.c. */
+#ifndef DAEMON_KIN_H
+#define DAEMON_KIN_H
+
+#include "daemon/pidmap.h"
+#include "daemon/proc.h"
+#include "daemon/reap.h"
+
+#define RV_MARK_SIZE 64
+
+struct rv_life {
+	uint64_t generation;
+	uint64_t mark_hash; /* so that marks are compared as numbers first */
+	pid_t pid;          /* of the main process, also after its end; 0: no life here */
+	rv_exit how;
+	uint32_t orphans;   /* children of ours that belong to it, without the main process */
+	bool reaped;        /* the main process is */
+	bool group_empty;   /* for ever: the number of the group may belong to others now */
+	bool recycled;      /* our number is another child's now: no session of ours has it */
+	bool killing;
+	bool active;        /* reaped or killing: listed in reaper.active */
+	char mark[RV_MARK_SIZE];
+};
+
+/* What a turn found, told when it is over. */
+struct rv_tiding {
+	enum { RV_TOLD_EXITED, RV_TOLD_GONE, RV_TOLD_HELPER, RV_TOLD_NOTHING } kind;
+	rv_id id;
+	uint64_t generation;
+	pid_t pid;
+	rv_exit how;
+	void (*done)(void *arg, pid_t pid, rv_exit how);
+	void *arg;
+};
+
+struct rv_reaper {
+	const struct rv_reaper_ops *ops;
+	void *ctx;
+	size_t slots;
+	struct rv_life *lives;
+	rv_id *active; /* room for all slots */
+	size_t active_count;
+	struct rv_pidmap known; /* our children */
+	struct rv_pidmap seen;  /* descendants that were not our children when we looked */
+	struct rv_pids list;    /* scratch */
+	struct rv_tiding *tidings;
+	size_t tiding_count, tiding_room;
+	int children_fd;
+	bool childless; /* the last wait said so */
+	rv_time wait;   /* RV_NEVER, or when a turn is due */
+	bool turning;
+};
+
+uint64_t rv_kin_hash(const char *mark);
+/* Finds unknown children of ours and to which life they belong. False: one ended before it could be
+   asked, so that its own children may have escaped the look: reap, and look again. */
+bool rv_kin_meet(struct rv_reaper *r);
+/* Attributes what is nobody's by its descendants; for a group that does not empty. */
+void rv_kin_meet_deeply(struct rv_reaper *r, rv_id id);
+/* All processes of the life, roots first, into `to`; remembers them as seen. */
+void rv_kin_list(struct rv_reaper *r, rv_id id, struct rv_pids *to);
+/* Sends to one process of the life's tree, if it still is who it was. */
+bool rv_kin_signal(struct rv_reaper *r, pid_t pid, int number);
+/* KILL to group and tree until nothing new turns up, at most a few rounds. */
+void rv_kin_kill(struct rv_reaper *r, rv_id id);
+/* Forgets what was seen of the life. */
+void rv_kin_forget(struct rv_reaper *r, rv_id id);
+
+#endif

@@ -1,0 +1,471 @@
+/* The reaper: see reap.h for what a life is, kin.c for who belongs to one. */
+#include "daemon/reap.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "daemon/kin.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define ROUNDS   8
+#define SOONEST  RV_MS
+#define LATEST   (50 * RV_MS)
+
+static rv_exit exit_of(int status)
+{
+	return WIFSIGNALED(status) ? RV_EXIT_SIGNAL(WTERMSIG(status)) : WEXITSTATUS(status);
+}
+
+/* ---- birth ---- */
+
+bool rv_reaper_grow(struct rv_reaper *r, size_t slots)
+{
+	struct rv_life *lives;
+	rv_id *active;
+
+	if (slots <= r->slots)
+		return true;
+	lives = realloc(r->lives, slots * sizeof(*lives));
+	if (!lives)
+		return false;
+	r->lives = lives;
+	active = realloc(r->active, slots * sizeof(*active));
+	if (!active)
+		return false;
+	r->active = active;
+	memset(lives + r->slots, 0, (slots - r->slots) * sizeof(*lives));
+	r->slots = slots;
+	return rv_pidmap_reserve(&r->known, 2 * slots);
+}
+
+/* What was there before us (a shell's background job, then exec) is not ours to signal. */
+static void respect_foreign(struct rv_reaper *r)
+{
+	rv_proc_own_children(r->children_fd, &r->list);
+	for (size_t i = 0; i < r->list.count; i++)
+		rv_pidmap_put(&r->known,
+			&(struct rv_kinsman){
+				.pid = r->list.at[i], .kin = RV_KIN_FOREIGN, .id = RV_NO_ID});
+}
+
+struct rv_reaper *rv_reaper_create(size_t slots, const struct rv_reaper_ops *ops, void *ctx)
+{
+	struct rv_reaper *r = calloc(1, sizeof(*r));
+	struct sigaction now;
+
+	if (!r)
+		return NULL;
+	r->ops = ops;
+	r->ctx = ctx;
+	r->wait = RV_NEVER;
+	r->children_fd = -1;
+	if (!rv_reaper_grow(r, slots ? slots : 1)) {
+		rv_reaper_destroy(r);
+		return NULL;
+	}
+	if (getpid() != 1)
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	/* Inherited as ignored, the kernel would throw every status away. */
+	if (!sigaction(SIGCHLD, NULL, &now) && now.sa_handler == SIG_IGN)
+		signal(SIGCHLD, SIG_DFL);
+	r->children_fd = rv_proc_open_children();
+	respect_foreign(r);
+	return r;
+}
+
+void rv_reaper_destroy(struct rv_reaper *r)
+{
+	if (!r)
+		return;
+	rv_fd_close(&r->children_fd);
+	rv_pidmap_fini(&r->known);
+	rv_pidmap_fini(&r->seen);
+	rv_pids_fini(&r->list);
+	free(r->tidings);
+	free(r->active);
+	free(r->lives);
+	free(r);
+}
+
+static void activate(struct rv_reaper *r, rv_id id)
+{
+	if (!r->lives[id].active)
+		r->active[r->active_count++] = id;
+	r->lives[id].active = true;
+}
+
+void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark)
+{
+	struct rv_life *l = &r->lives[id];
+
+	assert(id < r->slots && !l->pid && pid > 0);
+	/* The number was free, so the group of an earlier life that had it is empty. */
+	for (size_t i = 0; i < r->active_count; i++)
+		if (r->lives[r->active[i]].pid == pid)
+			r->lives[r->active[i]].group_empty = r->lives[r->active[i]].recycled = true;
+	*l = (struct rv_life){.generation = generation, .pid = pid, .how = RV_EXIT_UNKNOWN};
+	snprintf(l->mark, sizeof(l->mark), "%s", mark);
+	l->mark_hash = rv_kin_hash(l->mark);
+	if (!rv_pidmap_put(&r->known,
+		    &(struct rv_kinsman){
+			    .pid = pid, .kin = RV_KIN_MAIN, .id = id, .generation = generation}))
+		kill(pid, SIGKILL);
+}
+
+void rv_reaper_add_helper(struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how),
+	void *arg)
+{
+	if (!rv_pidmap_put(&r->known,
+		    &(struct rv_kinsman){.pid = pid, .kin = RV_KIN_HELPER, .id = RV_NO_ID, .done = done,
+			    .arg = arg}))
+		kill(pid, SIGKILL);
+}
+
+void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool now)
+{
+	struct rv_kinsman *k = rv_pidmap_find(&r->known, pid);
+
+	for (size_t i = 0; i < r->tiding_count; i++)
+		if (r->tidings[i].kind == RV_TOLD_HELPER && r->tidings[i].pid == pid)
+			r->tidings[i].kind = RV_TOLD_NOTHING;
+	if (!k || k->kin != RV_KIN_HELPER)
+		return;
+	k->done = NULL;
+	if (now && kill(-pid, SIGKILL))
+		kill(pid, SIGKILL);
+}
+
+/* ---- one turn ---- */
+
+static void note(struct rv_reaper *r, const struct rv_tiding *t)
+{
+	if (r->tiding_count == r->tiding_room) {
+		size_t room = r->tiding_room ? 2 * r->tiding_room : 64;
+		struct rv_tiding *more = realloc(r->tidings, room * sizeof(*more));
+
+		if (!more)
+			return;
+		r->tidings = more;
+		r->tiding_room = room;
+	}
+	r->tidings[r->tiding_count++] = *t;
+}
+
+static bool group_is_empty(pid_t group)
+{
+	return kill(-group, 0) && errno == ESRCH;
+}
+
+static void main_ended(struct rv_reaper *r, rv_id id, rv_exit how)
+{
+	struct rv_life *l = &r->lives[id];
+
+	l->reaped = true;
+	l->how = how;
+	/* Now or never: the number stays ours only as long as somebody is in the group. */
+	l->group_empty = group_is_empty(l->pid);
+	activate(r, id);
+	note(r, &(struct rv_tiding){.kind = RV_TOLD_EXITED, .id = id, .generation = l->generation,
+			.pid = l->pid, .how = how});
+}
+
+static void child_ended(struct rv_reaper *r, pid_t pid, rv_exit how)
+{
+	const struct rv_kinsman *found = rv_pidmap_find(&r->known, pid);
+	struct rv_kinsman k;
+
+	if (!found)
+		return;
+	k = *found;
+	rv_pidmap_drop(&r->known, pid);
+	switch ((enum rv_kin)k.kin) {
+	case RV_KIN_MAIN: main_ended(r, k.id, how); break;
+	case RV_KIN_HELPER:
+		kill(-pid, SIGKILL);
+		if (k.done)
+			note(r, &(struct rv_tiding){.kind = RV_TOLD_HELPER, .pid = pid, .how = how,
+					.done = k.done, .arg = k.arg});
+		break;
+	case RV_KIN_ORPHAN:
+		if (k.id != RV_NO_ID && r->lives[k.id].pid &&
+			r->lives[k.id].generation == k.generation)
+			r->lives[k.id].orphans--;
+		break;
+	case RV_KIN_FOREIGN:
+	case RV_KIN_SEEN: break;
+	}
+}
+
+static bool collect(struct rv_reaper *r)
+{
+	bool any = false;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) != 0) {
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			break;
+		child_ended(r, pid, exit_of(status));
+		any = true;
+	}
+	r->childless = pid < 0;
+	return any;
+}
+
+/* True when nothing is left of it. */
+static bool judge(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = &r->lives[id];
+
+	if (l->killing)
+		rv_kin_kill(r, id);
+	if (!l->reaped)
+		return false;
+	l->group_empty = l->group_empty || group_is_empty(l->pid);
+	if (!l->group_empty && !l->orphans)
+		rv_kin_meet_deeply(r, id);
+	return l->group_empty && !l->orphans;
+}
+
+static void bury(struct rv_reaper *r, rv_id id)
+{
+	note(r, &(struct rv_tiding){
+			.kind = RV_TOLD_GONE, .id = id, .generation = r->lives[id].generation});
+	r->lives[id] = (struct rv_life){0};
+	if (r->seen.count)
+		rv_kin_forget(r, id);
+}
+
+/* Ending lives that are over are taken off the list. */
+static void judge_all(struct rv_reaper *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->active_count; i++) {
+		rv_id id = r->active[i];
+
+		if (judge(r, id))
+			bury(r, id);
+		else
+			r->active[kept++] = id;
+	}
+	r->active_count = kept;
+}
+
+/* A life that only live children of ours hold open needs no clock: their end is a SIGCHLD. */
+static bool needs_clock(const struct rv_reaper *r)
+{
+	for (size_t i = 0; i < r->active_count; i++) {
+		const struct rv_life *l = &r->lives[r->active[i]];
+
+		if (l->killing || !l->orphans)
+			return true;
+	}
+	return false;
+}
+
+static void tell(struct rv_reaper *r)
+{
+	for (size_t i = 0; i < r->tiding_count; i++) {
+		struct rv_tiding t = r->tidings[i]; /* the list may move while it is told */
+
+		switch (t.kind) {
+		case RV_TOLD_EXITED: r->ops->exited(r->ctx, t.id, t.generation, t.how); break;
+		case RV_TOLD_GONE: r->ops->gone(r->ctx, t.id, t.generation); break;
+		case RV_TOLD_HELPER: t.done(t.arg, t.pid, t.how); break;
+		case RV_TOLD_NOTHING: break;
+		}
+	}
+	r->tiding_count = 0;
+}
+
+void rv_reaper_turn(struct rv_reaper *r)
+{
+	bool safe = false, any = false;
+
+	assert(!r->turning);
+	r->turning = true;
+	for (int i = 0; i < ROUNDS && !safe; i++) {
+		any = collect(r) || any;
+		safe = !r->active_count || rv_kin_meet(r);
+	}
+	if (safe)
+		judge_all(r);
+	if (!safe || any)
+		r->wait = SOONEST;
+	else if (r->wait != RV_NEVER)
+		r->wait = r->wait * 2 < LATEST ? r->wait * 2 : LATEST;
+	tell(r);
+	if (safe && !needs_clock(r))
+		r->wait = RV_NEVER;
+	else if (r->wait == RV_NEVER)
+		r->wait = SOONEST;
+	r->turning = false;
+}
+
+rv_time rv_reaper_wait(const struct rv_reaper *r)
+{
+	return r->wait;
+}
+
+/* ---- signals ---- */
+
+static struct rv_life *life_at(const struct rv_reaper *r, rv_id id)
+{
+	return id < r->slots && r->lives[id].pid ? &r->lives[id] : NULL;
+}
+
+/* A group gets each signal once; the rest of the tree one by one. */
+static bool signal_tree(struct rv_reaper *r, rv_id id, const struct rv_pids *list, int number)
+{
+	const struct rv_life *l = &r->lives[id];
+	bool any = !l->group_empty && !kill(-l->pid, number);
+	struct rv_proc p;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (rv_proc_look(list->at[i], &p) && (l->group_empty || p.group != l->pid))
+			any = rv_kin_signal(r, p.pid, number) || any;
+	return any;
+}
+
+bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
+{
+	struct rv_life *l = life_at(r, id);
+	struct rv_pids list = {0};
+	bool any = false;
+
+	if (!l)
+		return false;
+	/* Whoever leaves at this signal leaves orphans: look who they are while they can be told. */
+	if (to == RV_TO_TREE && l->reaped)
+		rv_kin_meet(r);
+	rv_kin_list(r, id, &list);
+	switch (to) {
+	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
+	case RV_TO_GROUP: any = !l->group_empty && !kill(-l->pid, number); break;
+	case RV_TO_TREE: any = signal_tree(r, id, &list, number); break;
+	}
+	rv_pids_fini(&list);
+	return any;
+}
+
+void rv_reaper_kill(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = life_at(r, id);
+
+	if (!l)
+		return;
+	l->killing = true;
+	activate(r, id);
+	rv_kin_meet(r);
+	rv_kin_kill(r, id);
+	r->wait = SOONEST;
+}
+
+/* ---- the end ---- */
+
+static size_t kill_children(struct rv_reaper *r)
+{
+	size_t left = 0;
+
+	if (getpid() == 1)
+		kill(-1, SIGKILL);
+	r->list.count = 0;
+	rv_proc_own_children(r->children_fd, &r->list);
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct rv_kinsman *k = rv_pidmap_find(&r->known, r->list.at[i]);
+		bool foreign = k && k->kin == RV_KIN_FOREIGN && getpid() != 1;
+
+		if (foreign)
+			r->list.at[i--] = r->list.at[--r->list.count];
+		else
+			left++;
+	}
+	rv_proc_descend(&r->list, 0);
+	for (size_t i = 0; i < r->list.count; i++)
+		kill(r->list.at[i], SIGKILL);
+	return left;
+}
+
+size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit)
+{
+	rv_time end = rv_now() + limit;
+	struct timespec pause = {.tv_nsec = RV_MS / 4};
+	size_t left;
+
+	for (;;) {
+		while (collect(r))
+			;
+		left = r->childless ? 0 : kill_children(r);
+		if (!left || rv_now() >= end)
+			break;
+		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 < LATEST / 10 ? pause.tv_nsec * 2 : LATEST / 10;
+	}
+	r->tiding_count = 0;
+	return left;
+}
+
+/* ---- questions ---- */
+
+void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to)
+{
+	struct rv_pids list = {0};
+	struct rv_proc p;
+	bool first = true;
+
+	if (!life_at(r, id))
+		return;
+	rv_kin_meet(r);
+	rv_kin_list(r, id, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		if (!rv_proc_look(list.at[i], &p))
+			continue;
+		rv_buf_fmt(to, "%s%d (", first ? "" : ", ", (int)p.pid);
+		rv_text_visible(to, p.command, strlen(p.command));
+		rv_buf_str(to, ")");
+		first = false;
+	}
+	rv_pids_fini(&list);
+}
+
+pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id)
+{
+	const struct rv_life *l = life_at(r, id);
+
+	return l && !l->reaped ? l->pid : 0;
+}
+
+bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	const struct rv_life *l = life_at(r, id);
+	pid_t self = getpid();
+	struct rv_proc p;
+
+	if (!l)
+		return false;
+	rv_kin_meet(r);
+	for (int i = 0; i < 4096 && pid > 1 && pid != self; i++) {
+		const struct rv_kinsman *k = rv_pidmap_find(&r->known, pid);
+
+		if (k)
+			return (k->kin == RV_KIN_MAIN || k->kin == RV_KIN_ORPHAN) && k->id == id &&
+				k->generation == l->generation;
+		if (!rv_proc_look(pid, &p))
+			return false;
+		pid = p.parent;
+	}
+	return false;
+}

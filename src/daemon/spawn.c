@@ -1,0 +1,216 @@
+/* The parent's half of a spawn: prepares everything, clones, and tells the truth about it. */
+#define _GNU_SOURCE
+#include "daemon/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/child.h"
+#include "daemon/whynot.h"
+#include "sys/fd.h"
+
+#define STACK_BYTES 65536
+#define GUARD_BYTES 4096
+#define PRESET_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* What every spawn of this process shares. Set once; there is one thread. */
+static struct {
+	char *stack;          /* lowest usable byte */
+	int null;             /* /dev/null, above 2; 0: not opened yet */
+	struct rlimit nofile; /* what we were started with */
+	bool raised;
+} shared;
+
+static bool have_stack(struct rv_err *e)
+{
+	char *p;
+
+	if (shared.stack)
+		return true;
+	p = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return rv_fail_errno(e, errno, "cannot map a stack for new processes");
+	mprotect(p, GUARD_BYTES, PROT_NONE);
+	shared.stack = p + GUARD_BYTES;
+	return true;
+}
+
+/* Fills 0 to 2 on the way when they were closed, so that no other file ever gets these numbers. */
+static bool have_null(struct rv_err *e)
+{
+	while (shared.null < 3) {
+		int fd = open("/dev/null", O_RDWR);
+
+		if (fd < 0)
+			return rv_fail_errno(e, errno, "cannot open /dev/null");
+		if (fd >= 3)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		shared.null = fd;
+	}
+	return true;
+}
+
+void rv_spawn_prepare(void)
+{
+	struct rlimit r;
+
+	have_null(NULL);
+	have_stack(NULL);
+	syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (shared.raised || getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	shared.nofile = r;
+	r.rlim_cur = r.rlim_max;
+	shared.raised = !setrlimit(RLIMIT_NOFILE, &r);
+}
+
+/* ---- what the child needs, in one block ---- */
+
+static const char *env_value(const char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+static size_t count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static void copy_env(struct rv_child *c, const char *const *env, char *listen_pid)
+{
+	size_t n = count(env);
+
+	if (n)
+		memcpy(c->env, env, n * sizeof(*env));
+	c->env[n] = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(env[i], "LISTEN_PID="))
+			continue;
+		strcpy(listen_pid, env[i]);
+		c->env[i] = listen_pid;
+		c->listen_pid = listen_pid + strlen(env[i]);
+	}
+}
+
+static void map_fd(struct rv_child *c, int ours, int there)
+{
+	c->source[c->fd_count] = ours < 0 ? shared.null : ours;
+	c->target[c->fd_count++] = there;
+	c->highest = there > c->highest ? there : c->highest;
+}
+
+static void map_fds(struct rv_child *c)
+{
+	const struct rv_spawn *s = c->s;
+
+	c->highest = 2;
+	map_fd(c, shared.null, STDIN_FILENO);
+	map_fd(c, s->out, STDOUT_FILENO);
+	map_fd(c, s->err, STDERR_FILENO);
+	for (size_t i = 0; i < s->fd_count; i++)
+		map_fd(c, s->fds[i].ours, s->fds[i].child);
+}
+
+/* Returns the block that *c points into; the caller frees it. */
+static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
+{
+	size_t envs = (count(s->env) + 1) * sizeof(char *);
+	size_t fds = (s->fd_count + 3) * sizeof(int);
+	size_t listen = sizeof("LISTEN_PID=") + 12, path = 0;
+	const char *search = NULL;
+	char *block;
+
+	if (!strchr(s->argv[0], '/')) {
+		search = env_value(s->env, "PATH");
+		search = search ? search : PRESET_PATH;
+		path = strlen(search) + strlen(s->argv[0]) + 3;
+	}
+	block = malloc(envs + 2 * fds + listen + path);
+	if (!block)
+		return NULL;
+	*c = (struct rv_child){.s = s, .search = search, .path_room = path, .step = RV_STEP_DONE};
+	memcpy(&c->argv, &s->argv, sizeof(c->argv));
+	c->env = (char **)(void *)block;
+	c->source = (int *)(void *)(block + envs);
+	c->target = (int *)(void *)(block + envs + fds);
+	c->path = block + envs + 2 * fds + listen;
+	c->nofile = shared.nofile;
+	c->set_nofile = shared.raised;
+	copy_env(c, s->env, block + envs + 2 * fds);
+	map_fds(c);
+	return block;
+}
+
+/* ---- the clone ---- */
+
+/* All signals stay blocked until the child has its own dispositions: a handler of ours that ran there
+   would write into our memory. */
+static pid_t clone_child(struct rv_child *c, int *pidfd)
+{
+	uint64_t all = ~UINT64_C(0), before;
+	int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+	char *top = shared.stack + STACK_BYTES;
+	pid_t pid;
+	int number;
+
+	*pidfd = -1;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+	pid = clone(rv_child_main, top, flags | CLONE_PIDFD, c, pidfd);
+	if (pid < 0 && errno == EINVAL)
+		pid = clone(rv_child_main, top, flags, c);
+	number = errno;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
+	errno = number;
+	return pid;
+}
+
+static void bury(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e)
+{
+	rv_auto_free void *block = NULL;
+	struct rv_child c;
+
+	*out = (struct rv_spawned){.pidfd = -1};
+	if (!have_stack(e) || !have_null(e))
+		return false;
+	if (!s->argv || !s->argv[0] || !*s->argv[0])
+		return rv_fail(e, RV_ERR_START, "cannot execute the command: it is empty");
+	block = fill_child(&c, s);
+	if (!block)
+		return rv_fail_errno(e, ENOMEM, "cannot execute %s", s->argv[0]);
+	out->pid = clone_child(&c, &out->pidfd);
+	if (out->pid < 0)
+		return rv_fail_errno(e, errno, "cannot create a process for %s", s->argv[0]);
+	if (!c.number)
+		return true;
+	bury(out->pid);
+	rv_fd_close(&out->pidfd);
+	*out = (struct rv_spawned){.pidfd = -1};
+	return rv_whynot(&c, e);
+}

@@ -1,0 +1,602 @@
+/* The reaper with real processes: orphans, leftovers, statuses, and when a life is gone. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/kin.h"
+#include "daemon/reap.h"
+#include "daemon/spawn.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define SLOTS 64
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+struct seen_life {
+	int exited, gone;
+	rv_exit how;
+	uint64_t generation;
+	uint64_t turn_of_exit, turn_of_gone;
+};
+
+struct world {
+	struct rv_reaper *r;
+	struct seen_life lives[SLOTS];
+	uint64_t turn;
+	int helpers_done;
+	rv_exit helper_how;
+	bool restart; /* start anew from inside `gone` */
+	int restarts;
+	char dir[64];
+};
+
+static void on_exited(void *ctx, rv_id id, uint64_t generation, rv_exit how)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(w->lives[id].gone, 0);
+	w->lives[id].exited++;
+	w->lives[id].how = how;
+	w->lives[id].generation = generation;
+	w->lives[id].turn_of_exit = w->turn;
+}
+
+static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *const *argv);
+
+static void on_gone(void *ctx, rv_id id, uint64_t generation)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(w->lives[id].exited, 1);
+	assert_int_equal(w->lives[id].generation, generation);
+	w->lives[id].gone++;
+	w->lives[id].turn_of_gone = w->turn;
+	if (w->restart && w->restarts < 20) {
+		w->restarts++;
+		start(w, id, generation + 1, LIST("/bin/true"));
+	}
+}
+
+static const struct rv_reaper_ops ops = {.exited = on_exited, .gone = on_gone};
+
+static pid_t spawn(const char *mark, const char *const *argv)
+{
+	char variable[128];
+	struct rv_spawn s = {.argv = argv, .umask = -1, .out = 1, .err = 2};
+	struct rv_spawned child;
+	struct rv_err e = {0};
+
+	snprintf(variable, sizeof(variable), "REEVE_INVOCATION_ID=%s", mark);
+	s.env = LIST("PATH=/usr/local/bin:/usr/bin:/bin", variable);
+	if (!rv_spawn(&s, &child, &e))
+		fail_msg("%s", e.text);
+	rv_fd_close(&child.pidfd);
+	return child.pid;
+}
+
+static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *const *argv)
+{
+	char mark[64];
+	pid_t pid;
+
+	snprintf(mark, sizeof(mark), "%d-%u-%llu", (int)getpid(), id, (unsigned long long)generation);
+	pid = spawn(mark, argv);
+	w->lives[id] = (struct seen_life){0};
+	rv_reaper_add_life(w->r, id, generation, pid, mark);
+	return pid;
+}
+
+/* Before each script: the folder, and a pid written such that it is whole when it is seen. */
+#define PRELUDE                                                                                    \
+	"import os,random,signal,subprocess,sys,threading,time\n"                                  \
+	"T=sys.argv[1]\n"                                                                          \
+	"def tell(n):\n"                                                                           \
+	" open(T+'/t-'+n,'w').write(str(os.getpid())); os.rename(T+'/t-'+n,T+'/'+n)\n"
+
+/* What `env -i setsid` would make: only having been seen tells whose it is. */
+#define SCRUBBED                                                                                   \
+	"def scrubbed():\n"                                                                        \
+	" subprocess.Popen([sys.executable,'-S','-c',"                                             \
+	"'import os,sys,time; T=sys.argv[1]; open(T+\"/t-left\",\"w\").write(str(os.getpid()));'"  \
+	"'os.rename(T+\"/t-left\",T+\"/left\"); time.sleep(1000)',T],"                             \
+	"env={},start_new_session=True)\n"
+
+static pid_t start_python(struct world *w, rv_id id, uint64_t generation, const char *code)
+{
+	return start(w, id, generation, LIST("/usr/bin/python3", "-S", "-c", code, w->dir));
+}
+
+/* ---- waiting: turns until something holds, with a bound ---- */
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+}
+
+#define UNTIL(w, condition)                                                                        \
+	do {                                                                                       \
+		rv_time end_ = rv_now() + 20 * RV_SEC;                                             \
+		while (!(condition)) {                                                             \
+			if (rv_now() > end_)                                                       \
+				fail_msg("waited too long for %s", #condition);                    \
+			(w)->turn++;                                                               \
+			rv_reaper_turn((w)->r);                                                    \
+			nap();                                                                     \
+		}                                                                                  \
+	} while (0)
+
+static bool exists(const struct world *w, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	return !access(path, F_OK);
+}
+
+static pid_t pid_in(const struct world *w, const char *name)
+{
+	char path[128];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+static bool is_dead(pid_t pid)
+{
+	struct rv_proc p;
+
+	return !rv_proc_look(pid, &p) || p.state == 'Z';
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	strcpy(w->dir, "/tmp/rv-reap-XXXXXX");
+	if (!mkdtemp(w->dir))
+		return -1;
+	setenv("T", w->dir, 1);
+	w->r = rv_reaper_create(SLOTS, &ops, w);
+	*state = w;
+	return w->r ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+	char command[128];
+
+	assert_int_equal(rv_reaper_sweep(w->r, 5 * RV_SEC), 0);
+	rv_reaper_destroy(w->r);
+	snprintf(command, sizeof(command), "rm -rf %s", w->dir);
+	assert_int_equal(system(command), 0);
+	free(w);
+	return 0;
+}
+
+/* ---- statuses ---- */
+
+static void an_exit_and_gone_come_in_one_turn_when_nothing_is_left(void **state)
+{
+	struct world *w = *state;
+
+	start(w, 3, 7, LIST("/bin/sh", "-c", "exit 42"));
+	UNTIL(w, w->lives[3].exited);
+	assert_int_equal(w->lives[3].how, 42);
+	assert_int_equal(w->lives[3].generation, 7);
+	assert_int_equal(w->lives[3].gone, 1);
+	assert_int_equal(w->lives[3].turn_of_exit, w->lives[3].turn_of_gone);
+	assert_int_equal(rv_reaper_pid(w->r, 3), 0);
+	assert_int_equal(rv_reaper_wait(w->r), RV_NEVER);
+}
+
+static void a_death_by_signal_is_told_as_such(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = start(w, 0, 1, LIST("/bin/sleep", "1000"));
+
+	assert_int_equal(rv_reaper_pid(w->r, 0), pid);
+	assert_true(rv_reaper_signal(w->r, 0, SIGTERM, RV_TO_GROUP));
+	UNTIL(w, w->lives[0].gone);
+	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGTERM));
+	assert_false(rv_reaper_signal(w->r, 0, SIGTERM, RV_TO_GROUP));
+}
+
+static void a_new_life_may_begin_inside_gone(void **state)
+{
+	struct world *w = *state;
+
+	w->restart = true;
+	start(w, 5, 1, LIST("/bin/true"));
+	UNTIL(w, w->restarts == 20 && w->lives[5].gone);
+	assert_int_equal(w->lives[5].generation, 21);
+}
+
+static const char storm[] = PRELUDE
+	"for i in range(2000):\n"
+	" p=os.fork()\n"
+	" if p==0:\n"
+	"  if os.fork()==0:\n"
+	"   time.sleep(random.random()/2); os._exit(i%7)\n"
+	"  os._exit(0)\n"
+	" os.waitpid(p,0)\n"
+	"tell('made')\n"
+	"time.sleep(1000)\n";
+
+static size_t zombies_of(pid_t parent)
+{
+	struct rv_pids list = {0};
+	struct rv_proc p;
+	size_t n = 0;
+
+	rv_proc_children(parent, &list);
+	for (size_t i = 0; i < list.count; i++)
+		n += rv_proc_look(list.at[i], &p) && p.state == 'Z';
+	rv_pids_fini(&list);
+	return n;
+}
+
+static void start_coded(struct world *w, rv_id id, uint64_t generation)
+{
+	char code[2] = {(char)('0' + id), 0};
+
+	start(w, id, generation, LIST("/bin/sh", "-c", "exit $((40 + $1))", "sh", code));
+}
+
+/* 2000 orphans end within half a second while services end too. */
+static void orphans_are_collected_and_never_steal_a_status(void **state)
+{
+	struct world *w = *state;
+	uint64_t generation = 2;
+	rv_time end;
+
+	start_python(w, 0, 1, storm);
+	for (rv_id id = 1; id <= 8; id++)
+		start_coded(w, id, 1);
+	end = rv_now() + 60 * RV_SEC;
+	while (!exists(w, "made")) {
+		assert_true(rv_now() < end);
+		rv_reaper_turn(w->r);
+		for (rv_id id = 1; id <= 8; id++) {
+			if (!w->lives[id].gone)
+				continue;
+			assert_int_equal(w->lives[id].how, 40 + id);
+			start_coded(w, id, generation++);
+		}
+	}
+	assert_int_equal(w->lives[0].exited, 0);
+	end = rv_now() + 2 * RV_SEC;
+	do {
+		rv_reaper_turn(w->r);
+		nap();
+	} while (rv_now() < end && zombies_of(getpid()));
+	assert_int_equal(zombies_of(getpid()), 0);
+	rv_reaper_kill(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGKILL));
+}
+
+/* ---- leftovers ---- */
+
+/* double fork, own session, and the main process is killed first. */
+static void a_daemonised_leftover_is_found_when_the_main_process_was_killed_first(void **state)
+{
+	struct world *w = *state;
+	pid_t left;
+
+	start_python(w, 1, 1, PRELUDE
+		"if os.fork()==0:\n"
+		" os.setsid()\n"
+		" if os.fork()==0:\n"
+		"  tell('left'); time.sleep(1000)\n"
+		" os._exit(0)\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "left"));
+	left = pid_in(w, "left");
+	kill(rv_reaper_pid(w->r, 1), SIGKILL);
+	UNTIL(w, w->lives[1].exited);
+	for (int i = 0; i < 20; i++) {
+		rv_reaper_turn(w->r);
+		nap();
+	}
+	assert_int_equal(w->lives[1].gone, 0);
+	assert_int_equal(rv_reaper_wait(w->r), RV_NEVER); /* its end will be a SIGCHLD */
+	assert_true(rv_reaper_owns(w->r, 1, left));
+	assert_false(is_dead(left));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+}
+
+static void a_scrubbed_descendant_is_found_because_it_was_seen(void **state)
+{
+	struct world *w = *state;
+	pid_t left;
+
+	start_python(w, 1, 1, PRELUDE SCRUBBED "scrubbed()\ntime.sleep(1000)\n");
+	UNTIL(w, exists(w, "left"));
+	left = pid_in(w, "left");
+	assert_true(rv_reaper_signal(w->r, 1, SIGTERM, RV_TO_GROUP));
+	UNTIL(w, w->lives[1].exited);
+	rv_reaper_turn(w->r);
+	assert_int_equal(w->lives[1].gone, 0);
+	assert_false(is_dead(left));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+}
+
+static void children_of_threads_are_found_too(void **state)
+{
+	struct world *w = *state;
+	pid_t left;
+
+	start_python(w, 1, 1, PRELUDE SCRUBBED
+		"def f():\n"
+		" scrubbed(); time.sleep(1000)\n"
+		"threading.Thread(target=f).start()\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "left"));
+	left = pid_in(w, "left");
+	assert_true(rv_reaper_owns(w->r, 1, left));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+}
+
+/* Fieldcase 11: the shell dies at once, its slow child keeps the life open. */
+static void a_life_is_not_gone_before_its_group_is_empty(void **state)
+{
+	struct world *w = *state;
+
+	start_python(w, 1, 1, PRELUDE
+		"if os.fork()==0:\n"
+		" def f(*a): time.sleep(.3); open(T+'/clean','w').close(); os._exit(0)\n"
+		" signal.signal(15,f)\n"
+		" tell('ready')\n"
+		" while True: time.sleep(1000)\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "ready"));
+	assert_true(rv_reaper_signal(w->r, 1, SIGTERM, RV_TO_GROUP));
+	UNTIL(w, w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(exists(w, "clean"));
+}
+
+static void a_forking_leftover_is_caught_by_the_kill(void **state)
+{
+	struct world *w = *state;
+	struct rv_buf names = {0};
+
+	start_python(w, 1, 1, PRELUDE
+		"signal.signal(15,signal.SIG_IGN)\n"
+		"tell('ready')\n"
+		"for i in range(100000):\n"
+		" if os.fork(): os._exit(0)\n"
+		" os.setsid()\n"
+		" time.sleep(.001)\n");
+	UNTIL(w, exists(w, "ready") && w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	rv_reaper_name(w->r, 1, &names);
+	rv_buf_fini(&names);
+	rv_reaper_kill(w->r, 1);
+	assert_true(rv_reaper_wait(w->r) <= 50 * RV_MS);
+	UNTIL(w, w->lives[1].gone);
+}
+
+static void leftovers_of_one_life_are_not_those_of_another(void **state)
+{
+	struct world *w = *state;
+	pid_t other;
+
+	start_python(w, 2, 1, PRELUDE
+		"if os.fork()==0:\n"
+		" os.setsid()\n"
+		" if os.fork()==0:\n"
+		"  tell('other'); time.sleep(1000)\n"
+		" os._exit(0)\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "other"));
+	other = pid_in(w, "other");
+	start(w, 1, 1, LIST("/bin/sh", "-c", "exit 0"));
+	UNTIL(w, w->lives[1].gone);
+	start(w, 1, 2, LIST("/bin/sleep", "1000"));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_false(is_dead(other));
+	assert_true(rv_reaper_owns(w->r, 2, other));
+	assert_false(rv_reaper_owns(w->r, 1, other));
+	assert_int_equal(w->lives[2].exited, 0);
+}
+
+static void signals_go_to_main_group_or_tree(void **state)
+{
+	struct world *w = *state;
+
+	start_python(w, 1, 1, PRELUDE
+		"def make(n):\n"
+		" def f(*a): open(T+'/'+n+str(time.monotonic_ns()),'w').close()\n"
+		" signal.signal(10,f)\n"
+		"if os.fork()==0:\n"
+		" make('group-'); tell('a')\n"
+		" while True: time.sleep(1000)\n"
+		"if os.fork()==0:\n"
+		" os.setsid(); make('far-'); tell('b')\n"
+		" while True: time.sleep(1000)\n"
+		"make('main-'); tell('c')\n"
+		"while True: time.sleep(1000)\n");
+	UNTIL(w, exists(w, "a") && exists(w, "b") && exists(w, "c"));
+	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_MAIN));
+	UNTIL(w, !system("test $(ls $T | grep -c main-) = 1"));
+	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_GROUP));
+	UNTIL(w, !system("test $(ls $T | grep -c main-) = 2 && test $(ls $T | grep -c group-) = 1"));
+	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_TREE));
+	UNTIL(w, !system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2 &&"
+			 " test $(ls $T | grep -c far-) = 1"));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+}
+
+static void what_is_left_is_named(void **state)
+{
+	struct world *w = *state;
+	struct rv_buf names = {0};
+	char want[64];
+	pid_t pid = start(w, 1, 1, LIST("/bin/sleep", "1000"));
+
+	rv_reaper_name(w->r, 1, &names);
+	snprintf(want, sizeof(want), "%d (sleep)", (int)pid);
+	assert_string_equal(rv_buf_text(&names), want);
+	rv_buf_fini(&names);
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+}
+
+/* ---- identity ---- */
+
+/* A number that was seen and now belongs to somebody else. */
+static void a_recycled_number_is_never_signalled(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = start(w, 1, 1, LIST("/bin/sleep", "1000"));
+	pid_t stranger = fork();
+	struct rv_proc p;
+
+	if (!stranger) {
+		pid_t inner = fork();
+
+		if (!inner)
+			execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+		waitpid(inner, NULL, 0);
+		_exit(0);
+	}
+	UNTIL(w, !system("true") && rv_proc_look(stranger, &p));
+	{
+		struct rv_pids inner = {0};
+
+		UNTIL(w, (rv_proc_children(stranger, &inner), inner.count > 0));
+		rv_proc_look(inner.at[0], &p);
+		rv_pidmap_put(&w->r->seen,
+			&(struct rv_kinsman){.pid = p.pid, .kin = RV_KIN_SEEN, .id = 1, .generation = 1,
+				.start = p.start - 100});
+		assert_false(rv_kin_signal(w->r, p.pid, SIGKILL));
+		assert_false(is_dead(p.pid));
+		rv_pidmap_find(&w->r->seen, p.pid)->start = p.start;
+		assert_true(rv_kin_signal(w->r, p.pid, SIGKILL));
+		rv_pids_fini(&inner);
+	}
+	assert_int_equal(rv_reaper_pid(w->r, 1), pid);
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+}
+
+/* ---- helpers ---- */
+
+static void helper_done(void *arg, pid_t pid, rv_exit how)
+{
+	struct world *w = arg;
+
+	assert_true(pid > 0);
+	w->helpers_done++;
+	w->helper_how = how;
+}
+
+static void a_helper_is_told_once_and_its_group_is_killed(void **state)
+{
+	struct world *w = *state;
+	pid_t left;
+
+	rv_reaper_add_helper(w->r,
+		spawn("", LIST("/bin/sh", "-c",
+				  "sleep 1000 & echo $! > $1/t-left; mv $1/t-left $1/left; exit 9", "sh",
+				  w->dir)),
+		helper_done, w);
+	UNTIL(w, w->helpers_done);
+	assert_int_equal(w->helper_how, 9);
+	left = pid_in(w, "left");
+	UNTIL(w, is_dead(left));
+	assert_int_equal(w->helpers_done, 1);
+}
+
+static void a_dropped_helper_is_killed_and_never_told(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = spawn("", LIST("/bin/sleep", "1000"));
+
+	rv_reaper_add_helper(w->r, pid, helper_done, w);
+	rv_reaper_drop_helper(w->r, pid, true);
+	UNTIL(w, is_dead(pid) && !zombies_of(getpid()));
+	assert_int_equal(w->helpers_done, 0);
+}
+
+/* ---- the end ---- */
+
+static void the_sweep_leaves_no_child_but_spares_what_was_there_before_us(void **state)
+{
+	struct world *w = *state;
+	struct rv_reaper *late;
+	pid_t before = spawn("", LIST("/bin/sleep", "1000"));
+
+	late = rv_reaper_create(4, &ops, w);
+	assert_non_null(late);
+	spawn("", LIST("/bin/sh", "-c", "setsid sleep 1000 & sleep 1000"));
+	assert_int_equal(rv_reaper_sweep(late, 5 * RV_SEC), 0);
+	rv_reaper_destroy(late);
+	assert_false(is_dead(before));
+	{
+		struct rv_pids list = {0};
+
+		rv_proc_children(getpid(), &list);
+		assert_int_equal(list.count, 1);
+		assert_int_equal(list.at[0], before);
+		rv_pids_fini(&list);
+	}
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(an_exit_and_gone_come_in_one_turn_when_nothing_is_left),
+		T(a_death_by_signal_is_told_as_such),
+		T(a_new_life_may_begin_inside_gone),
+		T(orphans_are_collected_and_never_steal_a_status),
+		T(a_daemonised_leftover_is_found_when_the_main_process_was_killed_first),
+		T(a_scrubbed_descendant_is_found_because_it_was_seen),
+		T(children_of_threads_are_found_too),
+		T(a_life_is_not_gone_before_its_group_is_empty),
+		T(a_forking_leftover_is_caught_by_the_kill),
+		T(leftovers_of_one_life_are_not_those_of_another),
+		T(signals_go_to_main_group_or_tree),
+		T(what_is_left_is_named),
+		T(a_recycled_number_is_never_signalled),
+		T(a_helper_is_told_once_and_its_group_is_killed),
+		T(a_dropped_helper_is_killed_and_never_told),
+		T(the_sweep_leaves_no_child_but_spares_what_was_there_before_us),
+	};
+
+	rv_spawn_prepare();
+	return cmocka_run_group_tests_name("reap", tests, NULL, NULL);
+}
