@@ -1,1 +1,2 @@
-EXTRA_DIST += etc/sandbox/envd-standin
+EXTRA_DIST += etc/Dockerfile etc/sandbox/reeve.yaml etc/sandbox/envd-standin etc/sandbox/interpreter/server.py \
+	etc/sandbox/package.json etc/sandbox/package-lock.json

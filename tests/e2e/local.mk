@@ -1,6 +1,4 @@
-# Stories with a real reeve and a real reevectl. One program runs them all with pytest and prints TAP; list each new
-# file here, so that it is in the release archive.
-e2e_files = tests/e2e/run.py tests/e2e/conftest.py tests/e2e/fixtures.py tests/e2e/harness.py \
-	tests/e2e/test_harness.py
-EXTRA_DIST += $(e2e_files)
+# Stories with a real reeve and a real reevectl: each test_*.py in this folder. One program runs them all with pytest and
+# prints TAP.
+EXTRA_DIST += $(wildcard $(srcdir)/tests/e2e/*.py)
 TESTS += tests/e2e/run.py
