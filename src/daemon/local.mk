@@ -24,6 +24,12 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/spawn.c src/daemon/spawn.h \
 	src/daemon/whynot.c src/daemon/whynot.h
 
+# Whether services are ready.
+src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/knock.c src/daemon/knock.h \
+	src/daemon/probe.c src/daemon/probe.h \
+	src/daemon/trial.c src/daemon/trial.h
+
 bin_PROGRAMS += reeve
 reeve_SOURCES = src/daemon/main.c
 reeve_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/conf/libconf.a src/wire/libwire.a \

@@ -1,0 +1,482 @@
+/* Readiness and health checks: see probe.h.
+ *
+ * An attempt asks the kinds of the check one after the other, the cheap ones first; the first that does
+ * not say yes ends it. */
+#define _GNU_SOURCE 1
+#include "daemon/probe.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "daemon/knock.h"
+#include "daemon/trial.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+/* A process that ends closes its descriptors first: its exit, which says more, gets this long to come
+   before the closed descriptor is taken for an answer. */
+#define CLOSED_GRACE (100 * RV_MS)
+/* The host bounds its own work; this much later we stop believing that it does. */
+#define HOST_GRACE (250 * RV_MS)
+
+enum kind { KIND_FD, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
+enum asked { ASKED_YES, ASKED_WAIT, ASKED_OVER };
+enum told { TOLD_NOTHING, TOLD_READY, TOLD_CLOSED, TOLD_FAILED };
+
+struct rv_prober {
+	struct rv_prober_env env;
+	const struct rv_service *service;
+	uint64_t generation;
+	const struct rv_check *check;
+	const struct rv_spawn *context;
+
+	/* what ready.fd has told, in this whole life */
+	struct ev_io fd_io; /* fd -1: closed */
+	int fd_child; /* the child's end until spawned; else -1 */
+	enum told told;
+	struct ev_timer grace;
+
+	/* the attempt */
+	bool open; /* asked, not answered yet */
+	bool inside; /* of rv_prober_attempt: the answer waits for the loop */
+	enum kind kind; /* being asked now */
+	rv_time timeout;
+	rv_time deadline; /* of the active kinds; 0: none asked yet */
+	uint32_t attempts;
+	struct ev_timer timer; /* deadline */
+	struct ev_timer later; /* the answer, from the loop */
+	struct rv_knock knock;
+	struct rv_trial trial;
+	struct rv_host_http *http;
+	bool plugin_asked;
+	enum rv_verdict verdict;
+	char why[1000];
+};
+
+static void proceed(struct rv_prober *p);
+
+static void stop_asking(struct rv_prober *p)
+{
+	ev_timer_stop(p->env.loop, &p->timer);
+	rv_knock_stop(&p->knock);
+	rv_trial_stop(&p->trial);
+	if (p->http)
+		rv_hostlink_get_drop(p->env.host, p->http);
+	if (p->plugin_asked)
+		rv_hostlink_drop(p->env.host, p->service->id);
+	p->http = NULL;
+	p->plugin_asked = false;
+}
+
+/* p may be gone afterwards. */
+static void deliver(struct rv_prober *p)
+{
+	p->open = false;
+	p->env.ops->done(p->env.ctx, p->service->id, p->generation, p->verdict, p->why);
+}
+
+static void on_later(struct ev_loop *loop, struct ev_timer *w, int events)
+{
+	(void)loop;
+	(void)events;
+	deliver(w->data);
+}
+
+/* The attempt is over; p may be gone afterwards unless we are inside rv_prober_attempt. */
+static void finish(struct rv_prober *p, enum rv_verdict v)
+{
+	p->verdict = v;
+	p->kind = KIND_END;
+	stop_asking(p);
+	if (!p->inside) {
+		deliver(p);
+		return;
+	}
+	ev_timer_set(&p->later, 0., 0.);
+	ev_timer_start(p->env.loop, &p->later);
+}
+
+static enum asked over(struct rv_prober *p, enum rv_verdict v)
+{
+	p->verdict = v;
+	return ASKED_OVER;
+}
+
+/* "Connection refused" within a sentence. */
+static const char *reason(int error, char *to, size_t size)
+{
+	snprintf(to, size, "%s", strerror(error));
+	if (to[0] && !isupper((unsigned char)to[1]))
+		to[0] = (char)tolower((unsigned char)to[0]);
+	return to;
+}
+
+/* Time left for the active kinds; the first of them starts the clock. */
+static rv_time time_left(struct rv_prober *p)
+{
+	rv_time left;
+
+	if (!p->deadline)
+		p->deadline = rv_now() + p->timeout;
+	left = p->deadline - rv_now();
+	return left > 0 ? left : 0;
+}
+
+static void start_timer(struct rv_prober *p, rv_time after)
+{
+	ev_now_update(p->env.loop); /* the loop's idea of now may be as old as this turn */
+	ev_timer_set(&p->timer, (double)after / 1e9, 0.);
+	ev_timer_start(p->env.loop, &p->timer);
+}
+
+/* ---- ready.fd */
+
+static enum asked ask_fd(struct rv_prober *p)
+{
+	switch (p->told) {
+	case TOLD_READY: return ASKED_YES;
+	case TOLD_NOTHING:
+	case TOLD_CLOSED: return ASKED_WAIT;
+	case TOLD_FAILED: break;
+	}
+	snprintf(p->why, sizeof(p->why), "ready fd %d was closed without a newline", p->check->fd);
+	return over(p, RV_FAIL);
+}
+
+static void close_fd(struct rv_prober *p)
+{
+	int fd = p->fd_io.fd;
+
+	if (fd < 0)
+		return;
+	ev_io_stop(p->env.loop, &p->fd_io);
+	ev_io_set(&p->fd_io, -1, EV_READ);
+	close(fd);
+}
+
+static void on_grace(struct ev_loop *loop, struct ev_timer *w, int events)
+{
+	struct rv_prober *p = w->data;
+
+	(void)loop;
+	(void)events;
+	p->told = TOLD_FAILED;
+	if (p->open && p->kind == KIND_FD)
+		proceed(p);
+}
+
+/* Once ready has been told, what else comes is read and forgotten. */
+static void on_fd(struct ev_loop *loop, struct ev_io *w, int events)
+{
+	struct rv_prober *p = w->data;
+	char bytes[512];
+	ssize_t n = read(w->fd, bytes, sizeof(bytes));
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		close_fd(p);
+		if (p->told != TOLD_NOTHING)
+			return;
+		p->told = TOLD_CLOSED;
+		ev_now_update(loop);
+		ev_timer_set(&p->grace, (double)CLOSED_GRACE / 1e9, 0.);
+		ev_timer_start(loop, &p->grace);
+		return;
+	}
+	if (p->told != TOLD_NOTHING || !memchr(bytes, '\n', (size_t)n))
+		return;
+	p->told = TOLD_READY;
+	if (p->open && p->kind == KIND_FD)
+		proceed(p);
+}
+
+int rv_prober_fd(struct rv_prober *p, struct rv_err *e)
+{
+	int fd[2];
+
+	if (!p->check->has_fd)
+		return -1;
+	if (pipe2(fd, O_CLOEXEC)) {
+		rv_fail_errno(e, errno, "cannot make a pipe for ready fd %d", p->check->fd);
+		return -1;
+	}
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	ev_io_set(&p->fd_io, fd[0], EV_READ);
+	ev_io_start(p->env.loop, &p->fd_io);
+	p->fd_child = fd[1];
+	return fd[1];
+}
+
+void rv_prober_spawned(struct rv_prober *p)
+{
+	rv_fd_close(&p->fd_child);
+}
+
+/* ---- tcp */
+
+static void tcp_refused(struct rv_prober *p, int error)
+{
+	char text[128];
+
+	snprintf(p->why, sizeof(p->why), "tcp %s: %s", p->check->tcp,
+		reason(error, text, sizeof(text)));
+}
+
+static void on_knocked(void *arg, bool yes, int error)
+{
+	struct rv_prober *p = arg;
+
+	if (yes) {
+		p->kind++;
+		proceed(p);
+		return;
+	}
+	tcp_refused(p, error);
+	finish(p, RV_RETRY);
+}
+
+static enum asked ask_tcp(struct rv_prober *p)
+{
+	int error = 0;
+
+	switch (rv_knock_start(
+		&p->knock, p->check->tcp_ip, p->check->tcp_v6, p->check->tcp_port, &error)) {
+	case RV_KNOCK_YES: return ASKED_YES;
+	case RV_KNOCK_NO: break;
+	case RV_KNOCK_WAIT: start_timer(p, time_left(p)); return ASKED_WAIT;
+	}
+	tcp_refused(p, error);
+	return over(p, RV_RETRY);
+}
+
+/* ---- http and plugin, through the host */
+
+static void answered(struct rv_prober *p, enum rv_verdict v, const char *why)
+{
+	if (v == RV_OK) {
+		ev_timer_stop(p->env.loop, &p->timer);
+		p->kind++;
+		proceed(p);
+		return;
+	}
+	snprintf(p->why, sizeof(p->why), "%s", why ? why : "");
+	finish(p, v);
+}
+
+static void on_http(void *arg, enum rv_verdict v, const char *why)
+{
+	struct rv_prober *p = arg;
+
+	p->http = NULL;
+	answered(p, v, why);
+}
+
+static enum asked ask_http(struct rv_prober *p)
+{
+	rv_time left = time_left(p);
+
+	p->http = p->env.host ? rv_hostlink_get(p->env.host, p->check->http_url, left, on_http, p)
+			      : NULL;
+	if (!p->http) {
+		snprintf(p->why, sizeof(p->why),
+			"GET %s: cannot be asked: the plugin host is not there",
+			p->check->http_url);
+		return over(p, RV_RETRY);
+	}
+	start_timer(p, left + HOST_GRACE);
+	return ASKED_WAIT;
+}
+
+static enum asked ask_plugin(struct rv_prober *p)
+{
+	rv_time left = time_left(p);
+	const struct rv_host_facts facts = {.id = p->service->id,
+		.generation = p->generation,
+		.pid = rv_reaper_pid(p->env.reaper, p->service->id),
+		.exit = RV_EXIT_UNKNOWN,
+		.attempt = p->attempts};
+
+	if (!p->env.host) {
+		snprintf(p->why, sizeof(p->why), "the plugin host is not there");
+		return over(p, RV_RETRY);
+	}
+	p->plugin_asked = true;
+	rv_hostlink_call(p->env.host, &facts, RV_HOOK_PROBE, left);
+	start_timer(p, left + HOST_GRACE);
+	return ASKED_WAIT;
+}
+
+void rv_prober_answer(struct rv_prober *p, enum rv_verdict v, const char *why)
+{
+	if (!p->open || !p->plugin_asked)
+		return;
+	p->plugin_asked = false;
+	answered(p, v, why);
+}
+
+/* ---- exec */
+
+static void on_ended(void *arg, rv_exit how)
+{
+	struct rv_prober *p = arg;
+	struct rv_buf line = {0};
+	char text[64];
+
+	if (how == 0) {
+		rv_trial_stop(&p->trial);
+		p->kind++;
+		proceed(p);
+		return;
+	}
+	rv_trial_last_line(&p->trial, &line);
+	snprintf(p->why, sizeof(p->why), "%s %s%s%s", p->check->exec[0],
+		rv_exit_text(how, text, sizeof(text)), line.len ? ": " : "", rv_buf_text(&line));
+	rv_buf_fini(&line);
+	finish(p, RV_RETRY);
+}
+
+static enum asked ask_exec(struct rv_prober *p)
+{
+	struct rv_err e = {0};
+
+	if (rv_trial_start(&p->trial, p->context, p->check->exec, &e)) {
+		start_timer(p, time_left(p));
+		return ASKED_WAIT;
+	}
+	snprintf(p->why, sizeof(p->why), "%s", e.text);
+	/* A program that is not there will not be there; but a full process table passes. */
+	return over(p, e.code == RV_ERR_SYSTEM ? RV_RETRY : RV_FAIL);
+}
+
+/* ---- the attempt */
+
+static bool asks(const struct rv_check *c, enum kind k)
+{
+	switch (k) {
+	case KIND_FD: return c->has_fd;
+	case KIND_TCP: return c->tcp;
+	case KIND_HTTP: return c->http_url;
+	case KIND_PLUGIN: return c->plugin;
+	case KIND_EXEC: return c->exec;
+	case KIND_END: break;
+	}
+	return false;
+}
+
+static enum asked ask(struct rv_prober *p)
+{
+	ev_timer_stop(p->env.loop, &p->timer);
+	switch (p->kind) {
+	case KIND_FD: return ask_fd(p);
+	case KIND_TCP: return ask_tcp(p);
+	case KIND_HTTP: return ask_http(p);
+	case KIND_PLUGIN: return ask_plugin(p);
+	case KIND_EXEC: return ask_exec(p);
+	case KIND_END: break;
+	}
+	return ASKED_YES;
+}
+
+/* Asks from p->kind on. p may be gone afterwards unless we are inside rv_prober_attempt. */
+static void proceed(struct rv_prober *p)
+{
+	for (; p->kind != KIND_END; p->kind++) {
+		if (!asks(p->check, p->kind))
+			continue;
+		switch (ask(p)) {
+		case ASKED_YES: break;
+		case ASKED_WAIT: return;
+		case ASKED_OVER: finish(p, p->verdict); return;
+		}
+	}
+	p->why[0] = 0;
+	finish(p, RV_OK);
+}
+
+static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
+{
+	struct rv_prober *p = w->data;
+	const char *what = "the probe hook";
+	char after[32];
+
+	(void)loop;
+	(void)events;
+	rv_text_dur(p->timeout, after, sizeof(after));
+	if (p->kind == KIND_TCP)
+		snprintf(p->why, sizeof(p->why), "tcp %s: no answer within %s", p->check->tcp,
+			after);
+	else if (p->kind == KIND_HTTP)
+		snprintf(p->why, sizeof(p->why), "GET %s: no answer within %s", p->check->http_url,
+			after);
+	else
+		snprintf(p->why, sizeof(p->why), "%s timed out after %s",
+			p->kind == KIND_EXEC ? p->check->exec[0] : what, after);
+	finish(p, RV_RETRY);
+}
+
+struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
+	const struct rv_service *service, uint64_t generation, const struct rv_check *check,
+	const struct rv_spawn *context)
+{
+	struct rv_prober *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->env = *env;
+	p->service = service;
+	p->generation = generation;
+	p->check = check;
+	p->context = context;
+	p->fd_child = -1;
+	ev_io_init(&p->fd_io, on_fd, -1, EV_READ);
+	ev_timer_init(&p->grace, on_grace, 0., 0.);
+	ev_timer_init(&p->timer, on_timeout, 0., 0.);
+	ev_timer_init(&p->later, on_later, 0., 0.);
+	p->fd_io.data = p->grace.data = p->timer.data = p->later.data = p;
+	rv_knock_init(&p->knock, env->loop, on_knocked, p);
+	rv_trial_init(&p->trial, env->loop, env->reaper, on_ended, p);
+	return p;
+}
+
+void rv_prober_destroy(struct rv_prober *p)
+{
+	if (!p)
+		return;
+	rv_prober_cancel(p);
+	rv_prober_spawned(p);
+	close_fd(p);
+	ev_timer_stop(p->env.loop, &p->grace);
+	free(p);
+}
+
+void rv_prober_attempt(struct rv_prober *p, rv_time timeout)
+{
+	assert(!p->open);
+	p->open = true;
+	p->attempts++;
+	p->timeout = timeout;
+	p->deadline = 0;
+	p->kind = KIND_FD;
+	p->inside = true;
+	proceed(p);
+	p->inside = false;
+}
+
+void rv_prober_cancel(struct rv_prober *p)
+{
+	if (!p->open)
+		return;
+	stop_asking(p);
+	ev_timer_stop(p->env.loop, &p->later);
+	p->kind = KIND_END;
+	p->open = false;
+}

@@ -1,0 +1,554 @@
+/* Readiness checks: real pipes, sockets and processes; a plugin host of our own making. */
+#define _GNU_SOURCE 1
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/probe.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+/* ---- the fake host: remembers what it was asked */
+
+struct rv_hostlink {
+	void (*done)(void *arg, enum rv_verdict v, const char *why);
+	void *arg;
+	char url[128];
+	int gets, get_drops, calls, drops;
+	struct rv_host_facts facts;
+	rv_time timeout;
+};
+
+struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_time timeout,
+	void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
+{
+	snprintf(h->url, sizeof(h->url), "%s", url);
+	h->timeout = timeout;
+	h->done = done;
+	h->arg = arg;
+	h->gets++;
+	return (struct rv_host_http *)h;
+}
+
+void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)
+{
+	assert_ptr_equal(g, h);
+	h->get_drops++;
+}
+
+void rv_hostlink_call(struct rv_hostlink *h, const struct rv_host_facts *facts, enum rv_hook hook,
+	rv_time timeout)
+{
+	assert_int_equal(hook, RV_HOOK_PROBE);
+	h->facts = *facts;
+	h->timeout = timeout;
+	h->calls++;
+}
+
+void rv_hostlink_drop(struct rv_hostlink *h, rv_id id)
+{
+	assert_int_equal(id, h->facts.id);
+	h->drops++;
+}
+
+/* ---- the world */
+
+struct world {
+	struct ev_loop *loop;
+	struct rv_reaper *reaper;
+	struct rv_hostlink host;
+	struct rv_service service;
+	struct rv_check check;
+	struct rv_spawn context;
+	struct rv_prober_env env;
+	struct rv_prober *p;
+	struct ev_signal chld;
+	struct ev_timer bound;
+	int answers;
+	enum rv_verdict verdict;
+	char why[1000];
+	bool inside;
+};
+
+static void done(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
+{
+	struct world *w = ctx;
+
+	assert_false(w->inside);
+	assert_int_equal(id, 7);
+	assert_int_equal(generation, 42);
+	w->answers++;
+	w->verdict = v;
+	snprintf(w->why, sizeof(w->why), "%s", why);
+	ev_break(w->loop, EVBREAK_ONE);
+}
+
+static const struct rv_prober_ops ops = {done};
+
+static void exited(void *ctx, rv_id id, uint64_t generation, rv_exit how)
+{
+	(void)ctx;
+	(void)id;
+	(void)generation;
+	(void)how;
+}
+
+static void gone(void *ctx, rv_id id, uint64_t generation)
+{
+	exited(ctx, id, generation, 0);
+}
+
+static const struct rv_reaper_ops reaper_ops = {exited, gone};
+
+static void on_chld(struct ev_loop *loop, struct ev_signal *s, int events)
+{
+	struct world *w = s->data;
+
+	(void)loop;
+	(void)events;
+	rv_reaper_turn(w->reaper);
+}
+
+static void on_bound(struct ev_loop *loop, struct ev_timer *t, int events)
+{
+	(void)t;
+	(void)events;
+	ev_break(loop, EVBREAK_ONE);
+}
+
+static const char *const child_env[] = {
+	"PATH=/usr/bin:/bin", "LISTEN_FDS=1", "LISTEN_PID=", "MARK=here", NULL};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->loop = ev_loop_new(0);
+	w->reaper = rv_reaper_create(8, &reaper_ops, w);
+	ev_signal_init(&w->chld, on_chld, SIGCHLD);
+	w->chld.data = w;
+	ev_signal_start(w->loop, &w->chld);
+	ev_timer_init(&w->bound, on_bound, 0., 0.);
+	w->service = (struct rv_service){.id = 7, .name = "t"};
+	w->context = (struct rv_spawn){.env = child_env, .umask = -1};
+	w->env = (struct rv_prober_env){w->loop, w->reaper, &w->host, &ops, w};
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	rv_prober_destroy(w->p);
+	rv_reaper_sweep(w->reaper, RV_SEC);
+	rv_reaper_destroy(w->reaper);
+	ev_signal_stop(w->loop, &w->chld);
+	ev_loop_destroy(w->loop);
+	free(w);
+	return 0;
+}
+
+static void create(struct world *w)
+{
+	w->p = rv_prober_create(&w->env, &w->service, 42, &w->check, &w->context);
+	assert_non_null(w->p);
+}
+
+static void attempt(struct world *w, rv_time timeout)
+{
+	w->inside = true;
+	rv_prober_attempt(w->p, timeout);
+	w->inside = false;
+}
+
+/* Runs until an answer comes, at most this long. True: it came. */
+static bool wait_for(struct world *w, double seconds)
+{
+	int before = w->answers;
+
+	ev_now_update(w->loop);
+	ev_timer_set(&w->bound, seconds, 0.);
+	ev_timer_start(w->loop, &w->bound);
+	ev_run(w->loop, 0);
+	ev_timer_stop(w->loop, &w->bound);
+	return w->answers == before + 1;
+}
+
+static void assert_answer(struct world *w, enum rv_verdict v, const char *why)
+{
+	if (!wait_for(w, 5.))
+		fail_msg("no answer");
+	assert_string_equal(w->why, why);
+	assert_int_equal(w->verdict, v);
+	assert_false(wait_for(w, 0.01)); /* once only */
+}
+
+/* ---- fd */
+
+static int give_fd(struct world *w)
+{
+	struct rv_err e;
+	int fd;
+
+	w->check.has_fd = true;
+	w->check.fd = 5;
+	create(w);
+	fd = rv_prober_fd(w->p, &e);
+	assert_true(fd >= 0);
+	fd = dup(fd);
+	rv_prober_spawned(w->p);
+	return fd;
+}
+
+static void a_newline_on_the_fd_is_ready_however_late(void **state)
+{
+	struct world *w = *state;
+	int fd = give_fd(w);
+
+	attempt(w, RV_MS);
+	assert_false(wait_for(w, 0.05)); /* a passive kind knows no timeout of an attempt */
+	assert_true(rv_write_all(fd, "nearly", 6));
+	assert_false(wait_for(w, 0.01));
+	assert_true(rv_write_all(fd, "\n", 1));
+	assert_answer(w, RV_OK, "");
+	close(fd);
+	attempt(w, RV_MS); /* it stays ready, closed or not */
+	assert_answer(w, RV_OK, "");
+}
+
+static void an_fd_that_spoke_before_it_was_asked_is_ready(void **state)
+{
+	struct world *w = *state;
+	int fd = give_fd(w);
+
+	assert_true(rv_write_all(fd, "\n", 1));
+	close(fd);
+	assert_false(wait_for(w, 0.01));
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_OK, "");
+}
+
+static void an_fd_closed_without_a_newline_fails_for_good(void **state)
+{
+	struct world *w = *state;
+	int fd = give_fd(w);
+
+	attempt(w, RV_SEC);
+	close(fd);
+	assert_false(wait_for(w, 0.02)); /* first the exit may come, which says more */
+	assert_answer(w, RV_FAIL, "ready fd 5 was closed without a newline");
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_FAIL, "ready fd 5 was closed without a newline");
+}
+
+static void a_cancelled_attempt_says_nothing(void **state)
+{
+	struct world *w = *state;
+	int fd = give_fd(w);
+
+	attempt(w, RV_SEC);
+	rv_prober_cancel(w->p);
+	assert_true(rv_write_all(fd, "\n", 1));
+	assert_false(wait_for(w, 0.02));
+	attempt(w, RV_SEC);
+	rv_prober_cancel(w->p); /* decided, but not delivered */
+	assert_false(wait_for(w, 0.02));
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_OK, "");
+	close(fd);
+}
+
+/* ---- tcp */
+
+static int bound_socket(struct world *w, bool listening)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(a);
+	static char text[64];
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	if (listening)
+		assert_int_equal(listen(fd, 0), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	memcpy(w->check.tcp_ip, &a.sin_addr, 4);
+	w->check.tcp_port = ntohs(a.sin_port);
+	snprintf(text, sizeof(text), "127.0.0.1:%u", w->check.tcp_port);
+	w->check.tcp = text;
+	return fd;
+}
+
+static void a_tcp_port_that_is_refused_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	int fd = bound_socket(w, false);
+	char why[100];
+
+	create(w);
+	attempt(w, RV_SEC);
+	snprintf(why, sizeof(why), "tcp %s: connection refused", w->check.tcp);
+	assert_answer(w, RV_RETRY, why);
+	listen(fd, 5);
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_OK, "");
+	close(fd);
+}
+
+static void a_tcp_port_that_does_not_answer_times_out(void **state)
+{
+	struct world *w = *state;
+	int fd = bound_socket(w, true), full[4];
+	char why[100];
+	struct sockaddr_in a = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(w->check.tcp_port)};
+	rv_time start = rv_now();
+
+	for (int i = 0; i < 4; i++) { /* fill the backlog of 0 */
+		full[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		connect(full[i], (struct sockaddr *)&a, sizeof(a));
+	}
+	create(w);
+	attempt(w, 50 * RV_MS);
+	snprintf(why, sizeof(why), "tcp %s: no answer within 50ms", w->check.tcp);
+	assert_answer(w, RV_RETRY, why);
+	assert_true(rv_now() - start < 2 * RV_SEC);
+	for (int i = 0; i < 4; i++)
+		close(full[i]);
+	close(fd);
+}
+
+/* Where the kernel may choose one port only, a connect to that port can only meet itself. */
+static void a_connect_that_meets_itself_is_not_an_answer(void **state)
+{
+	struct world *w = *state;
+	char why[100], range[64];
+	int fd, length;
+
+	if (unshare(CLONE_NEWNET) || system("ip link set lo up 2>/dev/null") != 0)
+		skip();
+	fd = open("/proc/sys/net/ipv4/ip_local_port_range", O_WRONLY | O_CLOEXEC);
+	length = snprintf(range, sizeof(range), "%d %d", 45001, 45001);
+	if (fd < 0 || write(fd, range, (size_t)length) != length)
+		skip();
+	close(fd);
+	w->check.tcp = "127.0.0.1:45001";
+	w->check.tcp_port = 45001;
+	memcpy(w->check.tcp_ip, "\177\0\0\1", 4);
+	create(w);
+	attempt(w, RV_SEC);
+	snprintf(why, sizeof(why), "tcp %s: connection refused", w->check.tcp);
+	assert_answer(w, RV_RETRY, why);
+}
+
+/* ---- http and plugin */
+
+static void http_is_asked_of_the_host_and_its_answer_passed_on(void **state)
+{
+	struct world *w = *state;
+
+	w->check.http_url = "http://127.0.0.1:1/health";
+	create(w);
+	attempt(w, RV_SEC);
+	assert_false(wait_for(w, 0.01));
+	assert_string_equal(w->host.url, w->check.http_url);
+	assert_in_range(w->host.timeout, RV_SEC / 2, RV_SEC);
+	w->host.done(
+		w->host.arg, RV_RETRY, "GET http://127.0.0.1:1/health: 503 Service Unavailable");
+	assert_int_equal(w->answers, 1);
+	assert_int_equal(w->verdict, RV_RETRY);
+	assert_string_equal(w->why, "GET http://127.0.0.1:1/health: 503 Service Unavailable");
+	attempt(w, RV_SEC);
+	w->host.done(w->host.arg, RV_OK, "");
+	assert_int_equal(w->answers, 2);
+	assert_int_equal(w->verdict, RV_OK);
+	attempt(w, RV_SEC);
+	rv_prober_cancel(w->p);
+	assert_int_equal(w->host.get_drops, 1);
+	attempt(w, 20 * RV_MS);
+	assert_answer(w, RV_RETRY, "GET http://127.0.0.1:1/health: no answer within 20ms");
+	assert_int_equal(w->host.get_drops, 2);
+}
+
+static void the_plugin_answers_through_the_engine(void **state)
+{
+	struct world *w = *state;
+
+	w->check.plugin = true;
+	create(w);
+	attempt(w, RV_SEC);
+	assert_int_equal(w->host.calls, 1);
+	assert_int_equal(w->host.facts.id, 7);
+	assert_int_equal(w->host.facts.generation, 42);
+	rv_prober_answer(w->p, RV_FAIL, "GET /envs: 404");
+	assert_int_equal(w->verdict, RV_FAIL);
+	assert_string_equal(w->why, "GET /envs: 404");
+	rv_prober_answer(w->p, RV_OK, ""); /* nobody asked */
+	assert_int_equal(w->answers, 1);
+	attempt(w, RV_SEC);
+	rv_prober_cancel(w->p);
+	assert_int_equal(w->host.drops, 1);
+	rv_prober_answer(w->p, RV_OK, "");
+	assert_int_equal(w->answers, 1);
+}
+
+/* ---- exec */
+
+static void run(struct world *w, const char *const *argv, rv_time timeout)
+{
+	w->check.exec = argv;
+	rv_prober_destroy(w->p);
+	create(w);
+	attempt(w, timeout);
+}
+
+static void exec_tells_by_its_exit_status_and_last_line(void **state)
+{
+	struct world *w = *state;
+	static const char *const yes[] = {"true", NULL};
+	static const char *const no[] = {
+		"sh", "-c", "echo first; echo; echo 'the last \033 one' >&2; echo; exit 3", NULL};
+	static const char *const mute[] = {"sh", "-c", "kill -9 $$", NULL};
+	static const char *const loud[] = {
+		"sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' '\\n'; echo end; exit 1", NULL};
+	static const char *const env[] = {
+		"sh", "-c", "echo $MARK $LISTEN_FDS$LISTEN_PID; exit 1", NULL};
+
+	run(w, yes, 5 * RV_SEC);
+	assert_answer(w, RV_OK, "");
+	run(w, no, 5 * RV_SEC);
+	assert_answer(w, RV_RETRY, "sh exited with 3: the last \\x1b one");
+	run(w, mute, 5 * RV_SEC);
+	assert_answer(w, RV_RETRY, "sh killed by SIGKILL");
+	run(w, loud, 5 * RV_SEC);
+	assert_answer(w, RV_RETRY, "sh exited with 1: end");
+	run(w, env, 5 * RV_SEC);
+	assert_answer(w, RV_RETRY, "sh exited with 1: here");
+}
+
+static void exec_of_a_missing_program_fails_for_good(void **state)
+{
+	struct world *w = *state;
+	static const char *const argv[] = {"/no/such/check", NULL};
+
+	run(w, argv, RV_SEC);
+	assert_true(wait_for(w, 5.));
+	assert_int_equal(w->verdict, RV_FAIL);
+	assert_non_null(strstr(w->why, "/no/such/check"));
+}
+
+/* The pid that a probe left in a file; waits until it is there. */
+static pid_t read_pid(struct world *w, const char *path)
+{
+	rv_time until = rv_now() + 5 * RV_SEC;
+	char text[32] = "";
+
+	while (!strchr(text, '\n')) {
+		rv_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = 0;
+		assert_true(rv_now() < until);
+		wait_for(w, 0.005);
+	}
+	return atoi(text);
+}
+
+static void assert_dies(struct world *w, pid_t pid)
+{
+	rv_time until = rv_now() + 5 * RV_SEC;
+
+	while (!kill(pid, 0)) {
+		assert_true(rv_now() < until);
+		wait_for(w, 0.005);
+	}
+	assert_int_equal(errno, ESRCH);
+}
+
+static void exec_that_takes_too_long_is_killed(void **state)
+{
+	struct world *w = *state;
+	static const char *const mute[] = {"sleep", "60", NULL};
+	char path[64] = "/tmp/rv-probe-XXXXXX", script[128];
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	rv_time start = rv_now();
+	pid_t pid;
+
+	close(mkstemp(path));
+	snprintf(script, sizeof(script), "echo $$ > %s; exec sleep 60", path);
+	run(w, mute, 50 * RV_MS);
+	assert_answer(w, RV_RETRY, "sleep timed out after 50ms");
+	assert_true(rv_now() - start < 3 * RV_SEC);
+	run(w, argv, 5 * RV_SEC);
+	pid = read_pid(w, path);
+	rv_prober_destroy(w->p); /* what is in flight goes with it */
+	w->p = NULL;
+	assert_dies(w, pid);
+	assert_int_equal(w->answers, 1);
+	unlink(path);
+}
+
+/* ---- several kinds */
+
+static void all_kinds_must_hold_and_the_first_no_is_the_answer(void **state)
+{
+	struct world *w = *state;
+	int sock = bound_socket(w, false), fd;
+	char why[100];
+
+	w->check.http_url = "http://127.0.0.1:1/";
+	fd = give_fd(w);
+	attempt(w, RV_SEC);
+	assert_false(wait_for(w, 0.01)); /* the fd has not spoken */
+	assert_true(rv_write_all(fd, "\n", 1));
+	snprintf(why, sizeof(why), "tcp %s: connection refused", w->check.tcp);
+	assert_answer(w, RV_RETRY, why);
+	assert_int_equal(w->host.gets, 0);
+	listen(sock, 5);
+	attempt(w, RV_SEC);
+	assert_false(wait_for(w, 0.01));
+	assert_int_equal(w->host.gets, 1);
+	w->host.done(w->host.arg, RV_OK, "");
+	assert_int_equal(w->answers, 2);
+	assert_int_equal(w->verdict, RV_OK);
+	close(sock);
+	close(fd);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_newline_on_the_fd_is_ready_however_late),
+		CASE(an_fd_that_spoke_before_it_was_asked_is_ready),
+		CASE(an_fd_closed_without_a_newline_fails_for_good),
+		CASE(a_cancelled_attempt_says_nothing),
+		CASE(a_tcp_port_that_is_refused_is_asked_again),
+		CASE(a_tcp_port_that_does_not_answer_times_out),
+		CASE(http_is_asked_of_the_host_and_its_answer_passed_on),
+		CASE(the_plugin_answers_through_the_engine),
+		CASE(exec_tells_by_its_exit_status_and_last_line),
+		CASE(exec_of_a_missing_program_fails_for_good),
+		CASE(exec_that_takes_too_long_is_killed),
+		CASE(all_kinds_must_hold_and_the_first_no_is_the_answer),
+		CASE(a_connect_that_meets_itself_is_not_an_answer), /* last: a network of its own */
+	};
+
+	rv_spawn_prepare();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
