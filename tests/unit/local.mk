@@ -15,7 +15,12 @@ tests_unit_capture_SOURCES = tests/unit/capture.c
 tests_unit_capture_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_capture_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
-TESTS += tests/unit/capture
+check_PROGRAMS += tests/unit/probe
+tests_unit_probe_SOURCES = tests/unit/probe.c
+tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_probe_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(EV_LIBS)
+TESTS += tests/unit/capture tests/unit/probe
 endif
 
 if HAVE_CMOCKA
