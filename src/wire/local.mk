@@ -1,4 +1,5 @@
 noinst_LIBRARIES += src/wire/libwire.a
-src_wire_libwire_a_SOURCES =
+src_wire_libwire_a_SOURCES = \
+	src/wire/hostproto.c src/wire/hostproto.h
 src_wire_libwire_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
 EXTRA_DIST += src/wire/README.md

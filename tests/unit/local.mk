@@ -33,3 +33,11 @@ tests_unit_reap_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_reap_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 TESTS += tests/unit/spawn tests/unit/reap
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/wire_host
+tests_unit_wire_host_SOURCES = tests/unit/wire_host.c
+tests_unit_wire_host_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_wire_host_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/wire_host
+endif
