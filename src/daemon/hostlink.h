@@ -20,7 +20,7 @@ struct rv_host_answer {
 	uint64_t generation;
 	enum rv_hook hook;
 	enum rv_verdict verdict;
-	const char *why;         /* "" when there is nothing to say */
+	const char *why; /* "" when there is nothing to say */
 	struct rv_recipe recipe; /* of start */
 };
 
@@ -33,13 +33,15 @@ struct rv_hostlink_ops {
 	bool (*context)(void *ctx, rv_id id, struct rv_spawn *to);
 };
 
-/* pid and fd of the host that main forked at the very start (fd is owned from now on). ops may be used
-   only after rv_hostlink_attach. exe: descriptor of our own binary for a later start, owned. */
-struct rv_hostlink *rv_hostlink_create(pid_t pid, int fd, int exe);
-/* Ends the host. NULL is fine. */
+/* Forks the host; main does this before anything else, with signals blocked. `run` (rv_host_run) is
+   called in the child, which never returns from here. A host that is started later is our own binary
+   again: `/proc/self/exe --plugin-host 3` must come to rv_host_run(3). */
+bool rv_hostlink_fork(int (*run)(int fd), struct rv_hostlink **out, struct rv_err *e);
+/* Ends the host. NULL is fine. No callback comes any more. */
 void rv_hostlink_destroy(struct rv_hostlink *h);
 
-/* Before the loop runs: blocking, bounded by 5 s each. Results live until rv_hostlink_destroy. */
+/* Blocking, bounded by 5 s each; may be called again later for a reload. Results live until the next
+   call of the same function, or rv_hostlink_destroy. */
 bool rv_hostlink_describe(struct rv_hostlink *h, const char *plugin_dir, const char *const *plugins,
 	const struct rv_plugin_table **tables, size_t *count, struct rv_err *e);
 /* Makes an instance of each service whose plugin has hooks, and rehearses its start. One recipe a slot
@@ -57,9 +59,9 @@ void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf);
 struct rv_host_facts {
 	rv_id id;
 	uint64_t generation;
-	pid_t pid;         /* 0: none */
-	rv_exit exit;      /* of the ended life, for cleanup */
-	uint32_t attempt;  /* from 1 */
+	pid_t pid; /* 0: none */
+	rv_exit exit; /* of the ended life, for cleanup */
+	uint32_t attempt; /* from 1 */
 };
 
 /* Runs `hook` of the service; the answer comes to ops.answer, exactly once unless dropped. At most one

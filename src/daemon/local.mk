@@ -2,6 +2,11 @@ noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/hostchannel.c \
+	src/daemon/hostlink.c src/daemon/hostlink.h \
+	src/daemon/hostparts.h \
+	src/daemon/hostrun.c \
+	src/daemon/hostvalues.c \
 	src/daemon/load.c src/daemon/load.h \
 	src/daemon/say.c src/daemon/say.h \
 	src/daemon/tell.c src/daemon/tell.h
