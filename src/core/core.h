@@ -34,76 +34,76 @@ struct rv_core; /* one block of rv_core_size() bytes; no pointers to itself or o
 
 enum rv_event_kind {
 	/* the operator and the world around reeve; id RV_NO_ID: all */
-	RV_EV_BOOT,     /* want all that is enabled; starts the boot clock */
-	RV_EV_START,    /* id: want it up; forgets failures and restart counts, lifts holds below it */
-	RV_EV_STOP,     /* id: hold it down */
-	RV_EV_RESTART,  /* id: end this life (dependents first), then as RV_EV_START */
+	RV_EV_BOOT, /* want all that is enabled; starts the boot clock */
+	RV_EV_START, /* id: want it up; forgets failures and restart counts, lifts holds below it */
+	RV_EV_STOP, /* id: hold it down */
+	RV_EV_RESTART, /* id: end this life (dependents first), then as RV_EV_START */
 	RV_EV_RECREATE, /* id, generation: report of loss. Joined while one is in flight */
-	RV_EV_PAUSE,    /* id or all: no automatic replacement or restart */
+	RV_EV_PAUSE, /* id or all: no automatic replacement or restart */
 	RV_EV_RESUME,
 	RV_EV_SHUTDOWN, /* stop all in reverse, start nothing more, then OVER */
-	RV_EV_FORCE,    /* KILL everything now, then OVER */
+	RV_EV_FORCE, /* KILL everything now, then OVER */
 	RV_EV_RETIRE_BEGIN, /* reload phase one: forgets an earlier target */
-	RV_EV_RETIRE,       /* id: must be gone before the new plan can be adopted */
-	RV_EV_RETIRE_END,   /* when all retired are gone: RV_ACT_RETIRED */
-	RV_EV_ADOPTED,  /* id: it runs and is not ours; becomes `adopted`, never signalled */
+	RV_EV_RETIRE, /* id: must be gone before the new plan can be adopted */
+	RV_EV_RETIRE_END, /* when all retired are gone: RV_ACT_RETIRED */
+	RV_EV_ADOPTED, /* id: it runs and is not ours; becomes `adopted`, never signalled */
 	RV_EV_DISABLED, /* id: its plugin is disabled (verdict RV_FAIL) or back (RV_OK) */
 	/* answers about one life: id and generation */
-	RV_EV_SPAWNED,      /* exec succeeded */
+	RV_EV_SPAWNED, /* exec succeeded */
 	RV_EV_SPAWN_FAILED, /* it did not: exec, user, directory, recipe hook */
-	RV_EV_EXITED,       /* the main process ended: exit */
-	RV_EV_GONE,         /* nothing of the life is left (always after EXITED) */
-	RV_EV_PROVED,       /* verdict of the PROBE in flight; OK may also come unasked (passive) */
-	RV_EV_HEALTH,       /* verdict of the HEALTH in flight */
-	RV_EV_HOOK_DONE,    /* hook and verdict */
+	RV_EV_EXITED, /* the main process ended: exit */
+	RV_EV_GONE, /* nothing of the life is left (always after EXITED) */
+	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */
+	RV_EV_HEALTH, /* verdict of the HEALTH in flight */
+	RV_EV_HOOK_DONE, /* hook and verdict */
 };
 
 struct rv_event {
-	uint8_t kind;    /* enum rv_event_kind */
+	uint8_t kind; /* enum rv_event_kind */
 	uint8_t verdict; /* enum rv_verdict */
-	uint8_t hook;    /* enum rv_hook */
+	uint8_t hook; /* enum rv_hook */
 	rv_id id;
 	rv_exit exit;
 	uint64_t generation;
 };
 
 enum rv_action_kind {
-	RV_ACT_START,  /* spawn it; the answer is SPAWNED or SPAWN_FAILED */
-	RV_ACT_PROBE,  /* one readiness attempt; bound: `timeout`. The answer is PROVED */
+	RV_ACT_START, /* spawn it; the answer is SPAWNED or SPAWN_FAILED */
+	RV_ACT_PROBE, /* one readiness attempt; bound: `timeout`. The answer is PROVED */
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
-	RV_ACT_HOOK,   /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
-	RV_ACT_DROP,   /* what is in flight for this life (probe, health, or hook) is not wanted any more */
+	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
+	RV_ACT_DROP, /* what is in flight for this life (probe, health, or hook) is not wanted any more */
 	RV_ACT_SIGNAL, /* perform plan step `step` of this service */
-	RV_ACT_KILL,   /* KILL to the whole tree, and to whatever joins it until GONE */
-	RV_ACT_STATE,  /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
-	RV_ACT_STUCK,  /* kill_timeout passed: name what resists. Sent once a life */
-	RV_ACT_BOOT,   /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
+	RV_ACT_KILL, /* KILL to the whole tree, and to whatever joins it until GONE */
+	RV_ACT_STATE, /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
+	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
+	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
 	RV_ACT_RETIRED, /* adopt the new plan now */
-	RV_ACT_OVER,   /* nothing lives, nothing will: leave. `end` says why */
+	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why */
 };
 
 /* Why reeve ends; the daemon maps it to an exit status. */
 enum rv_end {
 	RV_END_NONE,
-	RV_END_REQUEST,     /* 0 */
-	RV_END_EXIT_FROM,   /* the status of that service: `exit` */
+	RV_END_REQUEST, /* 0 */
+	RV_END_EXIT_FROM, /* the status of that service: `exit` */
 	RV_END_BOOT_FAILED, /* 10 */
-	RV_END_GAVE_UP,     /* 10 */
-	RV_END_HEALTH,      /* 11: what gave up did so over its health check */
-	RV_END_DEADLINE,    /* 12: the shutdown deadline passed, the rest was killed */
-	RV_END_FORCED,      /* 128 + n */
+	RV_END_GAVE_UP, /* 10 */
+	RV_END_HEALTH, /* 11: what gave up did so over its health check */
+	RV_END_DEADLINE, /* 12: the shutdown deadline passed, the rest was killed */
+	RV_END_FORCED, /* 128 + n */
 };
 
 struct rv_action {
-	uint8_t kind;    /* enum rv_action_kind */
-	uint8_t hook;    /* enum rv_hook */
-	uint8_t state;   /* enum rv_state */
-	uint8_t why;     /* enum rv_why */
+	uint8_t kind; /* enum rv_action_kind */
+	uint8_t hook; /* enum rv_hook */
+	uint8_t state; /* enum rv_state */
+	uint8_t why; /* enum rv_why */
 	uint8_t verdict; /* enum rv_verdict */
-	uint8_t end;     /* enum rv_end */
+	uint8_t end; /* enum rv_end */
 	bool degraded;
 	rv_id id;
-	rv_id other;     /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
+	rv_id other; /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
 	uint32_t step;
 	uint32_t attempt; /* PROBE, HEALTH: counts from 1 in a life */
 	rv_exit exit;
@@ -120,7 +120,8 @@ size_t rv_core_actions_max(const struct rv_plan *p);
 
 size_t rv_core_size(const struct rv_plan *p);
 void rv_core_init(struct rv_core *c, const struct rv_plan *p, uint64_t seed);
-void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_actions *out);
+void rv_core_apply(
+	struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_actions *out);
 void rv_core_settle(struct rv_core *c, rv_time now, struct rv_actions *out);
 /* `n` is fresh memory of rv_core_size(p); `old` has answered RETIRED. Lives go on under the new plan. */
 void rv_core_adopt(struct rv_core *n, const struct rv_plan *p, const struct rv_core *old);
@@ -129,7 +130,7 @@ rv_time rv_core_deadline(const struct rv_core *c);
 
 enum rv_look_flags {
 	RV_LOOK_WANTED = 1,
-	RV_LOOK_HELD = 2,     /* the operator stopped it */
+	RV_LOOK_HELD = 2, /* the operator stopped it */
 	RV_LOOK_NEEDED = 4,
 	RV_LOOK_PAUSED = 8,
 	RV_LOOK_LOST = 16,
@@ -140,15 +141,15 @@ enum rv_look_flags {
 
 struct rv_look {
 	enum rv_state state;
-	enum rv_why why;         /* of the present state; of the last end when idle */
-	rv_id other;             /* what it waits for, or what `why` is about; RV_NO_ID */
+	enum rv_why why; /* of the present state; of the last end when idle */
+	rv_id other; /* what it waits for, or what `why` is about; RV_NO_ID */
 	uint32_t flags;
-	uint32_t restarts;       /* automatic ones since the operator's last start */
-	uint64_t generation;     /* of the present or the last life; 0: none yet */
-	rv_exit exit;            /* how the last life ended */
-	rv_time since;           /* when the state was entered */
-	rv_time started, ready;  /* of the present life: START action, ready; 0: not yet */
-	rv_time due;             /* BACKOFF: when it starts again; RV_NEVER otherwise */
+	uint32_t restarts; /* automatic ones since the operator's last start */
+	uint64_t generation; /* of the present or the last life; 0: none yet */
+	rv_exit exit; /* how the last life ended */
+	rv_time since; /* when the state was entered */
+	rv_time started, ready; /* of the present life: START action, ready; 0: not yet */
+	rv_time due; /* BACKOFF: when it starts again; RV_NEVER otherwise */
 };
 struct rv_look rv_core_look(const struct rv_core *c, rv_id id);
 

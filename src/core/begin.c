@@ -1,0 +1,232 @@
+/* The state `starting`: spawned, proven, updated, ready.
+ *
+ *   SPAWN --SPAWNED--> PROBE <-> PACE --OK--> UPDATE --OK--> ready
+ *     |       (task)--> TASK --exit 0--> exited
+ *     +-- has to leave: HOLD, until the dependents are gone                                     */
+#include "core/mind.h"
+
+#define PACE_LEAST (5 * RV_MS)
+#define PACE_MOST  (250 * RV_MS)
+
+void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->generation++;
+	s->exit = RV_EXIT_UNKNOWN;
+	s->phase = RV_PHASE_SPAWN;
+	s->ask = RV_ASK_NONE;
+	s->after = RV_AFTER_AGAIN;
+	s->end_why = RV_WHY_NONE;
+	s->exited = s->answered = s->unproven = s->was_ready = s->stuck = s->sick = false;
+	s->automatic = s->lost_ground = s->rests = false;
+	s->grounded = true;
+	s->step = s->attempt = s->bad_health = 0;
+	s->attempts++;
+	s->facts = 0;
+	s->started = t->now;
+	s->ready = 0;
+	s->ready_by = t->now + rv_node_of(t->c, s)->ready_timeout;
+	rv_machine_count(t, s, true);
+	rv_machine_due(t, s, s->ready_by);
+	rv_machine_state(t, s, RV_STARTING, RV_WHY_NONE, RV_NO_ID);
+	rv_emit(t, s, RV_ACT_START);
+}
+
+static void fail(const struct rv_turn *t, struct rv_slot *s, enum rv_why why)
+{
+	rv_policy_start_failed(t, s, why);
+	rv_machine_leave(t->c, t->now, s, (enum rv_why)s->end_why, (enum rv_after)s->after);
+}
+
+void rv_begin_refuse(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->attempts++;
+	rv_policy_start_failed(t, s, RV_WHY_SPAWN);
+	if (s->after == RV_AFTER_FAILED) {
+		s->done = true;
+		s->recreating = false;
+		rv_machine_state(t, s, RV_FAILED, (enum rv_why)s->end_why, RV_NO_ID);
+	} else {
+		s->rests = true;
+		rv_machine_due(t, s, s->again_at);
+		rv_machine_state(t, s, RV_BACKOFF, (enum rv_why)s->end_why, RV_NO_ID);
+	}
+}
+
+static void probe(const struct rv_turn *t, struct rv_slot *s)
+{
+	struct rv_action *a = rv_emit(t, s, RV_ACT_PROBE);
+
+	a->attempt = ++s->attempt;
+	a->timeout = s->ready_by - t->now;
+	s->phase = RV_PHASE_PROBE;
+	s->ask = RV_ASK_PROBE;
+	rv_machine_due(t, s, s->ready_by);
+}
+
+/* Soon and often at first; later it makes no difference. */
+static void pace(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_time wait = (t->now - s->started) / 16;
+
+	if (wait < PACE_LEAST)
+		wait = PACE_LEAST;
+	if (wait > PACE_MOST)
+		wait = PACE_MOST;
+	if (wait > s->ready_by - t->now)
+		wait = s->ready_by - t->now;
+	s->phase = RV_PHASE_PACE;
+	s->ask = RV_ASK_NONE;
+	rv_machine_due(t, s, t->now + wait);
+}
+
+static void proven(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->ask = RV_ASK_NONE;
+	if (!rv_machine_has(t, s, RV_HOOK_UPDATE)) {
+		rv_run_enter(t, s);
+		return;
+	}
+	s->phase = RV_PHASE_UPDATE;
+	rv_machine_ask(t, s, RV_HOOK_UPDATE, s->ready_by - t->now);
+}
+
+/* Exec succeeded: dependents that wait for `started` may go on. */
+static void spawned(const struct rv_turn *t, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+
+	s->answered = true;
+	rv_mark(t->c, s, RV_SET_GROUND);
+	if (s->leaving) {
+		s->phase = RV_PHASE_HOLD;
+		rv_machine_due(t, s, RV_NEVER);
+		rv_mark(t->c, s, RV_SET_STOP);
+	} else if (n->type == RV_TASK) {
+		s->phase = RV_PHASE_TASK;
+		rv_machine_due(t, s, s->ready_by);
+	} else if (n->proof == RV_PROOF_NONE) {
+		s->unproven = true;
+		proven(t, s);
+	} else {
+		probe(t, s);
+	}
+}
+
+static void proved(const struct rv_turn *t, struct rv_slot *s)
+{
+	bool asked = s->phase == RV_PHASE_PROBE;
+
+	if (s->leaving || (!asked && s->phase != RV_PHASE_PACE))
+		return;
+	switch ((enum rv_verdict)s->proved) {
+	case RV_OK: proven(t, s); break;
+	case RV_RETRY:
+		if (asked)
+			pace(t, s);
+		break;
+	case RV_FAIL:
+		if (asked) {
+			s->ask = RV_ASK_NONE;
+			fail(t, s, RV_WHY_PROBE_FAILED);
+		}
+		break;
+	}
+}
+
+/* Waited long enough, or answered: now the life can be ended. */
+static void hold(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_machine_drop(t, s);
+	s->phase = RV_PHASE_HOLD;
+	rv_machine_due(t, s, RV_NEVER);
+	rv_mark(t->c, s, RV_SET_STOP);
+}
+
+static void updated(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->phase != RV_PHASE_UPDATE)
+		return;
+	s->ask = RV_ASK_NONE;
+	if (s->leaving)
+		hold(t, s);
+	else if (s->hook_done == RV_OK)
+		rv_run_enter(t, s);
+	else
+		fail(t, s, RV_WHY_UPDATE);
+}
+
+static void exited(const struct rv_turn *t, struct rv_slot *s)
+{
+	bool task = rv_node_of(t->c, s)->type == RV_TASK;
+
+	s->exited = s->answered = true;
+	s->exit = s->heard_exit;
+	if (!s->leaving) {
+		if (task && s->exit == 0)
+			rv_policy_final(t, s, RV_AFTER_EXITED, RV_WHY_NONE);
+		else
+			rv_policy_start_failed(t, s, task ? RV_WHY_EXIT : RV_WHY_EXIT_EARLY);
+	}
+	rv_stop_leftovers(t, s);
+}
+
+static void due(const struct rv_turn *t, struct rv_slot *s)
+{
+	switch ((enum rv_phase)s->phase) {
+	case RV_PHASE_SPAWN:
+		if (s->leaving)
+			rv_stop_kill(t, s); /* whatever it is that hangs there */
+		else
+			fail(t, s, RV_WHY_READY_TIMEOUT);
+		break;
+	case RV_PHASE_PACE:
+		if (t->now >= s->ready_by)
+			fail(t, s, RV_WHY_READY_TIMEOUT);
+		else
+			probe(t, s);
+		break;
+	case RV_PHASE_PROBE:
+	case RV_PHASE_TASK: fail(t, s, RV_WHY_READY_TIMEOUT); break;
+	case RV_PHASE_UPDATE:
+		if (s->leaving)
+			hold(t, s);
+		else
+			fail(t, s, RV_WHY_UPDATE);
+		break;
+	case RV_PHASE_NONE:
+	case RV_PHASE_HOLD:
+	case RV_PHASE_UP:
+	case RV_PHASE_ASK:
+	case RV_PHASE_STEP:
+	case RV_PHASE_KILL:
+	case RV_PHASE_CLEANUP: break;
+	}
+}
+
+void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
+{
+	switch (f) {
+	case RV_FACT_SPAWNED: spawned(t, s); break;
+	case RV_FACT_SPAWN_FAILED:
+		s->exited = s->answered = true;
+		if (!s->leaving)
+			rv_policy_start_failed(t, s, RV_WHY_SPAWN);
+		rv_machine_life_over(t, s);
+		break;
+	case RV_FACT_PROVED: proved(t, s); break;
+	case RV_FACT_HOOK_DONE: updated(t, s); break;
+	case RV_FACT_CALM:
+		/* a replacement that nobody is to see */
+		if (!s->leaving && s->paused) {
+			s->automatic = true;
+			rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
+		}
+		break;
+	case RV_FACT_EXITED: exited(t, s); break;
+	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
+	case RV_FACT_DUE: due(t, s); break;
+	case RV_FACT_ADOPTED:
+	case RV_FACT_HEALTH:
+	case RV_FACT_RECREATE: break;
+	}
+}

@@ -1,0 +1,255 @@
+/* One service's machine: which state function hears a fact, and what the states share. */
+#include "core/mind.h"
+
+void rv_machine_state(const struct rv_turn *t, struct rv_slot *s, enum rv_state state,
+	enum rv_why why, rv_id other)
+{
+	struct rv_action *a;
+
+	if (s->state == RV_STARTING && state != RV_STARTING)
+		t->c->starting--;
+	if (s->state != RV_STARTING && state == RV_STARTING)
+		t->c->starting++;
+	if (s->state != state)
+		s->since = t->now;
+	s->state = (uint8_t)state;
+	s->why = (uint8_t)why;
+	s->other = other;
+	rv_mark(t->c, s, RV_SET_GROUND);
+	rv_mark(t->c, s, RV_SET_START);
+	a = rv_emit(t, s, RV_ACT_STATE);
+	a->why = (uint8_t)why;
+	a->other = other;
+}
+
+/* The one deadline of a slot; setting it forgets one that has just passed. */
+void rv_machine_due(const struct rv_turn *t, struct rv_slot *s, rv_time due)
+{
+	s->facts &= ~(1u << RV_FACT_DUE);
+	rv_deadline_set(rv_tree(t->c), t->p->nodes, rv_slot_id(t->c, s), due);
+}
+
+bool rv_machine_has(const struct rv_turn *t, const struct rv_slot *s, enum rv_hook hook)
+{
+	return (rv_node_of(t->c, s)->hooks & RV_HAS(hook)) && !s->disabled;
+}
+
+void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hook, rv_time timeout)
+{
+	struct rv_action *a;
+
+	rv_machine_drop(t, s);
+	a = rv_emit(t, s, RV_ACT_HOOK);
+	a->hook = (uint8_t)hook;
+	a->timeout = timeout;
+	s->ask = (uint8_t)(RV_ASK_HOOK + hook);
+	rv_machine_due(t, s, t->now + timeout);
+}
+
+void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->ask == RV_ASK_NONE)
+		return;
+	struct rv_action *a = rv_emit(t, s, RV_ACT_DROP);
+	a->hook = (uint8_t)(s->ask >= RV_ASK_HOOK ? s->ask - RV_ASK_HOOK : RV_HOOK_PROBE);
+	s->ask = RV_ASK_NONE;
+	s->facts &= ~(1u << RV_FACT_PROVED | 1u << RV_FACT_HEALTH | 1u << RV_FACT_HOOK_DONE);
+}
+
+void rv_machine_leave(
+	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after)
+{
+	rv_time due = RV_NEVER;
+
+	s->leaving = true;
+	s->end_why = (uint8_t)why;
+	s->after = (uint8_t)after;
+	if (s->phase == RV_PHASE_SPAWN || s->phase == RV_PHASE_UPDATE)
+		due = now + c->plan->start_grace;
+	else if (s->phase != RV_PHASE_UP)
+		s->phase = RV_PHASE_HOLD;
+	s->facts &= ~(1u << RV_FACT_DUE);
+	rv_deadline_set(rv_tree(c), c->plan->nodes, rv_slot_id(c, s), due);
+	rv_mark(c, s, RV_SET_GROUND);
+	rv_mark(c, s, RV_SET_STOP);
+}
+
+void rv_machine_count(const struct rv_turn *t, const struct rv_slot *s, bool in)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+	uint32_t step = in ? 1u : UINT32_MAX;
+
+	t->c->alive += step;
+	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
+		struct rv_slot *on = &rv_slots(t->c)[t->p->edges[e].on];
+		on->living_all += step;
+		if (t->p->edges[e].kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP)
+			on->living += step;
+		if (!in && on->leaving && !RV_FAULT(3))
+			rv_mark(t->c, on, RV_SET_STOP);
+	}
+}
+
+void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+
+	rv_machine_drop(t, s);
+	if (!rv_machine_has(t, s, RV_HOOK_CLEANUP) || t->c->killed || t->c->forced) {
+		rv_machine_conclude(t, s);
+		return;
+	}
+	s->leaving = true;
+	s->phase = RV_PHASE_CLEANUP;
+	if (s->state < RV_STOPPING)
+		rv_machine_state(t, s, RV_STOPPING, (enum rv_why)s->end_why, s->other);
+	rv_machine_ask(t, s, RV_HOOK_CLEANUP, n->cleanup_timeout);
+}
+
+static enum rv_why why_down(const struct rv_core *c, const struct rv_slot *s)
+{
+	if (c->closing)
+		return (enum rv_why)c->close_why;
+	if (s->retired)
+		return RV_WHY_RELOAD;
+	return s->held ? RV_WHY_OPERATOR : (enum rv_why)s->end_why;
+}
+
+/* Down, and to be started again: after a rest, since a restart never starts in the turn that ended
+   the life before. */
+static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state, rv_time until)
+{
+	if (!rv_is_needed(t->c, s)) {
+		rv_machine_state(t, s, RV_STOPPED, why_down(t->c, s), RV_NO_ID);
+		return;
+	}
+	s->rests = !RV_FAULT(4);
+	rv_machine_due(t, s, until > t->now ? until : t->now);
+	rv_machine_state(t, s, state, (enum rv_why)s->end_why, s->other);
+}
+
+void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_machine_drop(t, s);
+	rv_machine_due(t, s, RV_NEVER);
+	s->phase = RV_PHASE_NONE;
+	s->leaving = s->grounded = false;
+	s->started = s->ready = 0;
+	s->unproven = false;
+	s->facts = 0;
+	rv_machine_count(t, s, false);
+	switch ((enum rv_after)s->after) {
+	case RV_AFTER_AGAIN: rest(t, s, RV_WAITING, t->now); break;
+	case RV_AFTER_BACKOFF: rest(t, s, RV_BACKOFF, s->again_at); break;
+	case RV_AFTER_EXITED:
+		s->done = true;
+		rv_machine_state(t, s, RV_EXITED, (enum rv_why)s->end_why, RV_NO_ID);
+		break;
+	case RV_AFTER_FAILED:
+		s->done = true;
+		s->recreating = false;
+		rv_machine_state(t, s, RV_FAILED, (enum rv_why)s->end_why, s->other);
+		break;
+	case RV_AFTER_DROPPED:
+		s->done = true;
+		s->up = false;
+		rv_mark(t->c, s, RV_SET_NEED);
+		rv_machine_state(t, s, RV_STOPPED, (enum rv_why)s->end_why, s->other);
+		break;
+	}
+}
+
+/* Down: stopped, waiting, queued, backing off, exited, failed. */
+static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
+{
+	switch (f) {
+	case RV_FACT_ADOPTED:
+		rv_machine_due(t, s, RV_NEVER);
+		s->rests = s->done = false;
+		rv_machine_state(t, s, RV_ADOPTED, RV_WHY_NONE, RV_NO_ID);
+		break;
+	case RV_FACT_RECREATE:
+		/* the replacement of a lost one has failed before: try again */
+		if (s->state != RV_FAILED || !s->lost)
+			break;
+		rv_policy_forget(s);
+		s->done = false;
+		s->recreating = s->automatic = true;
+		rv_mark(t->c, s, RV_SET_GROUND);
+		rv_mark(t->c, s, RV_SET_START);
+		break;
+	case RV_FACT_DUE:
+		if (!s->rests || (s->paused && s->automatic && !RV_FAULT(5)))
+			break;
+		s->rests = false;
+		rv_mark(t->c, s, RV_SET_GROUND);
+		rv_mark(t->c, s, RV_SET_START);
+		break;
+	case RV_FACT_CALM:
+		/* resumed: what came due meanwhile is due now */
+		if (s->rests && !s->paused)
+			rv_machine_due(t, s,
+				s->state == RV_BACKOFF && s->again_at > t->now ? s->again_at
+									       : t->now);
+		break;
+	case RV_FACT_SPAWNED:
+	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_PROVED:
+	case RV_FACT_HEALTH:
+	case RV_FACT_HOOK_DONE:
+	case RV_FACT_EXITED:
+	case RV_FACT_GONE: break;
+	}
+}
+
+/* Not ours; when it ends, one of ours may take its place. */
+static void adopted(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
+{
+	switch (f) {
+	case RV_FACT_EXITED:
+		s->exit = s->heard_exit;
+		s->end_why = RV_WHY_EXIT;
+		rest(t, s, RV_WAITING, t->now);
+		break;
+	case RV_FACT_GONE:
+	case RV_FACT_ADOPTED:
+	case RV_FACT_SPAWNED:
+	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_PROVED:
+	case RV_FACT_HEALTH:
+	case RV_FACT_HOOK_DONE:
+	case RV_FACT_RECREATE:
+	case RV_FACT_CALM:
+	case RV_FACT_DUE: break;
+	}
+}
+
+static void dispatch(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
+{
+	switch ((enum rv_state)s->state) {
+	case RV_STOPPED:
+	case RV_WAITING:
+	case RV_QUEUED:
+	case RV_BACKOFF:
+	case RV_EXITED:
+	case RV_FAILED: idle(t, s, f); break;
+	case RV_STARTING: rv_begin_hear(t, s, f); break;
+	case RV_READY:
+	case RV_UNHEALTHY: rv_run_hear(t, s, f); break;
+	case RV_STOPPING: rv_stop_hear_stopping(t, s, f); break;
+	case RV_KILLING: rv_stop_hear_killing(t, s, f); break;
+	case RV_ADOPTED: adopted(t, s, f); break;
+	case RV_STATE_COUNT: break;
+	}
+}
+
+/* Each fact once, in the order of the enum; a state function may take back those behind it. */
+void rv_machine_hear(const struct rv_turn *t, struct rv_slot *s)
+{
+	for (unsigned f = 0; f <= RV_FACT_DUE; f++) {
+		if (!(s->facts & 1u << f))
+			continue;
+		s->facts &= ~(1u << f);
+		dispatch(t, s, (enum rv_fact)f);
+	}
+}

@@ -1,0 +1,137 @@
+/* The states `ready` and `unhealthy`. */
+#include "core/mind.h"
+
+static void schedule(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_time period = rv_node_of(t->c, s)->health_period;
+
+	s->ask = RV_ASK_NONE;
+	rv_machine_due(t, s, period && !s->leaving ? t->now + period : RV_NEVER);
+}
+
+void rv_run_enter(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->phase = RV_PHASE_UP;
+	s->ready = t->now;
+	s->was_ready = s->ever = true;
+	s->lost = s->recreating = false;
+	s->attempt = 0;
+	schedule(t, s);
+	rv_machine_state(t, s, RV_READY, RV_WHY_NONE, RV_NO_ID);
+}
+
+static void ask_health(const struct rv_turn *t, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+	struct rv_action *a = rv_emit(t, s, RV_ACT_HEALTH);
+
+	a->attempt = ++s->attempt;
+	a->timeout = n->health_period;
+	s->ask = RV_ASK_HEALTH;
+	rv_machine_due(t, s, t->now + n->health_period);
+}
+
+static void healthy(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->bad_health = 0;
+	if (s->state == RV_UNHEALTHY)
+		rv_machine_state(t, s, RV_READY, RV_WHY_NONE, RV_NO_ID);
+	schedule(t, s);
+}
+
+static void unhealthy(const struct rv_turn *t, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+
+	schedule(t, s);
+	if (s->bad_health < UINT32_MAX)
+		s->bad_health++;
+	if (s->bad_health < n->health_threshold)
+		return;
+	if (s->state == RV_READY)
+		rv_machine_state(t, s, RV_UNHEALTHY, RV_WHY_HEALTH, RV_NO_ID);
+	if (!n->health_restarts || s->paused)
+		return;
+	rv_policy_unhealthy(t, s);
+	rv_machine_leave(t->c, t->now, s, (enum rv_why)s->end_why, (enum rv_after)s->after);
+}
+
+/* Only the plugin's word "lost" replaces what still lives. */
+static void confirmed(const struct rv_turn *t, struct rv_slot *s)
+{
+	schedule(t, s);
+	if (s->leaving)
+		return;
+	if (s->hook_done != RV_FAIL && !RV_FAULT(6)) {
+		s->recreating = false;
+		return;
+	}
+	s->lost = s->automatic = true;
+	s->attempts = 0;
+	rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
+}
+
+static void ask_confirm(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->leaving || s->recreating || s->paused || s->held ||
+		!rv_machine_has(t, s, RV_HOOK_CONFIRM))
+		return;
+	s->recreating = true;
+	rv_machine_ask(t, s, RV_HOOK_CONFIRM, rv_node_of(t->c, s)->ready_timeout);
+}
+
+static void calm(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->recreating = false;
+	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM)
+		rv_machine_drop(t, s);
+	if (s->ask == RV_ASK_NONE)
+		schedule(t, s);
+}
+
+static void exited(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->exited = true;
+	s->exit = s->heard_exit;
+	if (!s->leaving)
+		rv_policy_ended(t, s);
+	rv_stop_leftovers(t, s);
+}
+
+static void due(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->ask == RV_ASK_NONE) {
+		if (rv_node_of(t->c, s)->health_period && !s->leaving)
+			ask_health(t, s);
+	} else if (s->ask == RV_ASK_HEALTH) {
+		rv_machine_drop(t, s);
+		unhealthy(t, s);
+	} else {
+		calm(t, s);
+	}
+}
+
+void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
+{
+	switch (f) {
+	case RV_FACT_HEALTH:
+		s->ask = RV_ASK_NONE;
+		if (s->leaving)
+			break;
+		if (s->health == RV_OK)
+			healthy(t, s);
+		else
+			unhealthy(t, s);
+		break;
+	case RV_FACT_HOOK_DONE: confirmed(t, s); break;
+	case RV_FACT_RECREATE: ask_confirm(t, s); break;
+	case RV_FACT_CALM: calm(t, s); break;
+	case RV_FACT_EXITED: exited(t, s); break;
+	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
+	case RV_FACT_DUE: due(t, s); break;
+	case RV_FACT_ADOPTED:
+	case RV_FACT_SPAWNED:
+	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_PROVED: break;
+	}
+}
