@@ -159,12 +159,16 @@ class Reeve:
         for gone in ("REEVE_SOCKET", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID"):
             self.env.pop(gone, None)
         self.env.update(env or {})
+        self.adjust_env()
         self._out = open(os.path.join(self.dir, "stdout"), "wb")
         self._err = open(os.path.join(self.dir, "stderr"), "wb")
         self.started = time.monotonic()
         self.proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err,
                                      env=self.env, cwd=cwd or self.dir, start_new_session=True)
         self.check_leftovers = True
+
+    def adjust_env(self):
+        """For those who start a reeve of a special kind: called before it is started, when the folders exist."""
 
     # -- files and output ---------------------------------------------------------------------------------------------
 
