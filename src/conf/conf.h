@@ -30,7 +30,8 @@ struct rv_place {
 	uint32_t line, column; /* from 1 */
 };
 /* Adds a line; a warning's text starts with "warning: " behind the place. */
-void rv_complain(struct rv_complaints *c, struct rv_place at, const char *format, ...) RV_PRINTF(3, 4);
+void rv_complain(struct rv_complaints *c, struct rv_place at, const char *format, ...)
+	RV_PRINTF(3, 4);
 void rv_complain_softly(struct rv_complaints *c, struct rv_place at, const char *format, ...)
 	RV_PRINTF(3, 4);
 
@@ -40,59 +41,60 @@ struct rv_plugin_table {
 	const char *summary;
 	const struct rv_key *keys;
 	size_t key_count;
-	uint32_t hooks;     /* RV_HAS(...) */
-	const char *error;  /* not NULL: could not be loaded; the sentence says what and where */
+	uint32_t hooks; /* RV_HAS(...) */
+	const char *error; /* not NULL: could not be loaded; the sentence says what and where */
 };
 
 /* What a plugin's start hook returned in rehearsal. Strings are copied by rv_conf_plan. */
 struct rv_recipe {
-	const char *const *argv; /* NULL-terminated; NULL: no recipe (plugin without start, or `error`) */
-	const char *const *env;  /* additions, NAME=VALUE, NULL-terminated; may be NULL */
-	const uint16_t *ports;   /* effective ports that the service binds itself */
+	const char *const
+		*argv; /* NULL-terminated; NULL: no recipe (plugin without start, or `error`) */
+	const char *const *env; /* additions, NAME=VALUE, NULL-terminated; may be NULL */
+	const uint16_t *ports; /* effective ports that the service binds itself */
 	size_t port_count;
-	bool is_static;          /* the same for every start until configuration changes */
-	bool fixed;              /* softly failed: will be known at start only; not an error */
-	const char *log_file;    /* log path of the plugin's convention; NULL: none */
-	const char *error;       /* the plugin refuses this configuration */
+	bool is_static; /* the same for every start until configuration changes */
+	bool fixed; /* softly failed: will be known at start only; not an error */
+	const char *log_file; /* log path of the plugin's convention; NULL: none */
+	const char *error; /* the plugin refuses this configuration */
 };
 
 enum rv_family { RV_TCP4, RV_TCP6, RV_UNIX };
 
 struct rv_listen {
-	const char *name;    /* for ${listen.NAME.fd} and LISTEN_FDNAMES */
+	const char *name; /* for ${listen.NAME.fd} and LISTEN_FDNAMES */
 	struct rv_place at;
 	enum rv_family family;
 	const char *address; /* as written: "127.0.0.1:49999", "[::]:80", "/run/x.sock" */
-	uint8_t ip[16];      /* network order; 4 bytes for TCP4 */
+	uint8_t ip[16]; /* network order; 4 bytes for TCP4 */
 	uint16_t port;
-	int backlog;         /* 0: bind only, the service listens; else reeve listens */
+	int backlog; /* 0: bind only, the service listens; else reeve listens */
 	bool has_mode;
-	unsigned mode;       /* UNIX socket */
+	unsigned mode; /* UNIX socket */
 	const char *owner, *group; /* UNIX socket; NULL: ours */
-	int fd;              /* number in the child: 3, 4, ... */
+	int fd; /* number in the child: 3, 4, ... */
 };
 
 /* Kinds of readiness and health checks; several in one check must all hold. */
 struct rv_check {
 	struct rv_place at;
 	bool has_fd, fd_auto;
-	int fd;                     /* in the child; set for auto as well */
-	const char *tcp;            /* "HOST:PORT" numeric, or NULL */
+	int fd; /* in the child; set for auto as well */
+	const char *tcp; /* "HOST:PORT" numeric, or NULL */
 	uint8_t tcp_ip[16];
 	uint16_t tcp_port;
 	bool tcp_v6;
-	const char *http_url;       /* or NULL */
-	const char *const *exec;    /* argv or NULL */
-	bool plugin;                /* the plugin's probe hook */
-	rv_time timeout;            /* ready: whole; 0 never happens */
-	rv_time attempt_timeout;    /* one attempt, default 2s */
+	const char *http_url; /* or NULL */
+	const char *const *exec; /* argv or NULL */
+	bool plugin; /* the plugin's probe hook */
+	rv_time timeout; /* ready: whole; 0 never happens */
+	rv_time attempt_timeout; /* one attempt, default 2s */
 };
 
 struct rv_log_conf {
 	enum { RV_LOG_FILE, RV_LOG_INHERIT, RV_LOG_NULL } kind;
 	const char *path;
 	uint64_t max_size; /* bytes; 0: no rotation */
-	uint32_t keep;     /* rotated files */
+	uint32_t keep; /* rotated files */
 };
 
 struct rv_limit { /* one resource limit */
@@ -123,19 +125,20 @@ struct rv_service {
 	const char *summary; /* or NULL */
 	bool enabled, essential;
 	enum rv_type type;
-	const char *const *command; /* NULL-terminated argv of the file; NULL: the plugin's recipe */
-	const char *const *argv;    /* effective, after rv_conf_plan; NULL: known at start only */
+	const char *const
+		*command; /* NULL-terminated argv of the file; NULL: the plugin's recipe */
+	const char *const *argv; /* effective, after rv_conf_plan; NULL: known at start only */
 	bool argv_is_static;
 	const struct rv_dependency *deps;
 	size_t dep_count;
-	const char *user, *group;           /* as written; NULL: ours */
-	const char *const *groups;          /* NULL: the user's own; empty list: none */
+	const char *user, *group; /* as written; NULL: ours */
+	const char *const *groups; /* NULL: the user's own; empty list: none */
 	struct rv_place user_at, group_at, groups_at;
 	bool has_umask;
 	unsigned umask;
 	const struct rv_limit *limits;
 	size_t limit_count;
-	const char *working_dir;            /* NULL: "/" */
+	const char *working_dir; /* NULL: "/" */
 	/* Environment in order of strength, weakest first, all NAME=VALUE, NULL-terminated:
 	   inherited, sandbox `environment`, the recipe's additions, `environment-file`,
 	   `environment`. reeve's own (LISTEN_*, NOTIFY..., REEVE_*) are added at spawn. */
@@ -146,8 +149,9 @@ struct rv_service {
 	size_t port_count;
 	const struct rv_listen *listen;
 	size_t listen_count;
-	struct rv_check ready; /* plugin set when the plugin's probe is in force; else what is set */
-	bool has_ready;        /* anything proves it */
+	struct rv_check
+		ready; /* plugin set when the plugin's probe is in force; else what is set */
+	bool has_ready; /* anything proves it */
 	struct rv_log_conf log;
 	const struct rv_option *options;
 	size_t option_count;
@@ -166,7 +170,7 @@ struct rv_conf {
 	size_t service_count;
 	bool commanded; /* `reeve -- CMD`: plan->exit_from is its service */
 	const struct rv_plan *plan; /* after rv_conf_plan */
-	const char *const *paths;   /* the files that were read, in order, NULL-terminated */
+	const char *const *paths; /* the files that were read, in order, NULL-terminated */
 };
 
 struct rv_draft;

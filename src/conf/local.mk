@@ -1,4 +1,22 @@
 noinst_LIBRARIES += src/conf/libconf.a
-src_conf_libconf_a_SOURCES = src/conf/conf.h
+src_conf_libconf_a_SOURCES = \
+	src/conf/build.c \
+	src/conf/complain.c \
+	src/conf/conf.h \
+	src/conf/draft.c src/conf/draft.h \
+	src/conf/environ.c \
+	src/conf/expand.c \
+	src/conf/graph.c \
+	src/conf/net.c \
+	src/conf/options.c \
+	src/conf/plan.c \
+	src/conf/ports.c \
+	src/conf/print.c \
+	src/conf/schema.c src/conf/schema.h \
+	src/conf/service.c \
+	src/conf/top.c \
+	src/conf/tree.c src/conf/tree.h \
+	src/conf/whole.h \
+	src/conf/yaml.c
 src_conf_libconf_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 EXTRA_DIST += src/conf/README.md

@@ -1,0 +1,350 @@
+/* A draft -> a conf: every check that needs no plugin's recipe. */
+#include "conf/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void no_memory(struct rv_complaints *c)
+{
+	rv_complain(
+		c, (struct rv_place){"", 0, 0}, "cannot check the configuration: out of memory");
+}
+
+/* --- plugins ---------------------------------------------------------------------------------- */
+
+static const char *copy_or_null(struct rv_arena *a, const char *s)
+{
+	return s ? rv_arena_strdup(a, s) : NULL;
+}
+
+static struct rv_plugin_table *copy_tables(
+	struct rv_arena *a, const struct rv_plugin_table *tables, size_t n)
+{
+	struct rv_plugin_table *to = rv_arena_array(a, n, sizeof(*to));
+
+	for (size_t i = 0; to && i < n; i++) {
+		struct rv_key *keys = rv_arena_array(a, tables[i].key_count, sizeof(*keys));
+
+		if (!keys)
+			return NULL;
+		for (size_t k = 0; k < tables[i].key_count; k++) {
+			keys[k] = tables[i].keys[k];
+			keys[k].name = copy_or_null(a, keys[k].name);
+			keys[k].preset = copy_or_null(a, keys[k].preset);
+			keys[k].env = copy_or_null(a, keys[k].env);
+			keys[k].summary = copy_or_null(a, keys[k].summary);
+		}
+		to[i] = tables[i];
+		to[i].keys = keys;
+		to[i].name = copy_or_null(a, tables[i].name);
+		to[i].summary = copy_or_null(a, tables[i].summary);
+		to[i].error = copy_or_null(a, tables[i].error);
+	}
+	return to;
+}
+
+/* exec needs no file: it is the generic way to run a command. */
+static const struct rv_plugin_table exec_table = {.name = "exec", .summary = "runs a command"};
+
+static void unknown_plugin(struct rv_read *r, const struct rv_detail *d,
+	const struct rv_plugin_table *tables, size_t n)
+{
+	const char **names = calloc(n + 1, sizeof(*names));
+	char hint[200] = "";
+
+	for (size_t i = 0; names && i < n; i++)
+		names[i] = tables[i].name;
+	if (names)
+		rv_read_hint(d->s.plugin, names, n, hint, sizeof(hint));
+	rv_complain(r->c, d->plugin_at, "service '%s' wants plugin '%s', which is not known%s",
+		d->s.name, d->s.plugin, hint);
+	free(names);
+}
+
+static void choose_plugin(
+	struct rv_read *r, struct rv_detail *d, const struct rv_plugin_table *tables, size_t n)
+{
+	for (size_t i = 0; i < n && !d->s.table; i++)
+		if (!strcmp(tables[i].name, d->s.plugin))
+			d->s.table = &tables[i];
+	if (!d->s.table && !strcmp(d->s.plugin, "exec"))
+		d->s.table = &exec_table;
+	if (!d->s.table)
+		unknown_plugin(r, d, tables, n);
+	else if (d->s.table->error)
+		rv_complain(r->c, d->plugin_at, "service '%s': %s", d->s.name, d->s.table->error);
+	else
+		d->node.hooks = d->s.table->hooks;
+}
+
+/* --- one service, once its plugin is known ---------------------------------------------------- */
+
+static bool has_check(const struct rv_check *k)
+{
+	return k->has_fd || k->tcp || k->http_url || k->exec;
+}
+
+static void settle_readiness(struct rv_detail *d)
+{
+	struct rv_check *k = &d->s.ready;
+
+	k->plugin = !has_check(k) && (d->node.hooks & RV_HAS(RV_HOOK_PROBE));
+	d->s.has_ready = has_check(k) || k->plugin;
+	d->node.proof = d->s.has_ready ? RV_PROOF_PROBE : RV_PROOF_NONE;
+}
+
+static void settle_log(struct rv_read *r, struct rv_detail *d, const char *dir)
+{
+	if (d->log_given)
+		return;
+	if (dir)
+		d->s.log.path = rv_arena_fmt(r->arena, "%s/%s.log", dir, d->s.name);
+	else
+		d->s.log.kind = RV_LOG_INHERIT;
+}
+
+static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
+{
+	bool ends_us = w->top.exit_from && !strcmp(w->top.exit_from, d->s.name);
+
+	settle_readiness(d);
+	settle_log(r, d, w->top.log_dir);
+	if (ends_us && !d->restart_given)
+		d->node.restart_on = RV_RESTART_NEVER;
+	if (!d->has_command && d->s.table && !d->s.table->error &&
+		!(d->node.hooks & RV_HAS(RV_HOOK_START)) && !w->broken)
+		rv_complain(r->c, d->s.at,
+			"service '%s' needs a command: plugin %s has none of its "
+			"own",
+			d->s.name, d->s.plugin);
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+/* A service keeps the slot of the conf in force; a new one gets a slot that was vacant in it, so that
+ * no slot changes hands between one conf and the next. */
+static bool give_slots(struct rv_whole *w, const struct rv_conf *before)
+{
+	const struct rv_whole *old = (const struct rv_whole *)before;
+	struct rv_arena *a = &w->conf.arena;
+	size_t n = w->detail_count, most = n + (before ? before->service_count : 0), vacant = 0;
+
+	w->conf.service_count = before ? before->service_count : 0;
+	w->detail_of = rv_arena_array(a, most, sizeof(*w->detail_of));
+	if (!w->detail_of || !rv_index_init(&w->names, a, n))
+		return false;
+	memset(w->detail_of, 0xff, most * sizeof(*w->detail_of));
+	for (size_t i = 0; i < n; i++) {
+		struct rv_detail *d = &w->details[i];
+
+		d->s.id = RV_NO_ID;
+		if (before)
+			d->s.id = rv_index_find(&old->names, d->s.name, rv_tree_hash(d->s.name));
+		if (d->s.id != RV_NO_ID)
+			w->detail_of[d->s.id] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct rv_detail *d = &w->details[i];
+
+		if (d->s.id == RV_NO_ID) {
+			while (before && vacant < before->service_count &&
+				before->services[vacant].name)
+				vacant++;
+			if (before && vacant < before->service_count)
+				d->s.id = (uint32_t)vacant++;
+			else
+				d->s.id = (uint32_t)w->conf.service_count++;
+			w->detail_of[d->s.id] = (uint32_t)i;
+		}
+		rv_index_add(&w->names, d->s.name, rv_tree_hash(d->s.name), d->s.id);
+	}
+	return true;
+}
+
+static void find_exit_from(struct rv_read *r, struct rv_whole *w)
+{
+	const char **names;
+	char hint[200] = "";
+
+	w->exit_from = RV_NO_ID;
+	if (!w->top.exit_from)
+		return;
+	w->exit_from = rv_index_find(&w->names, w->top.exit_from, rv_tree_hash(w->top.exit_from));
+	if (w->exit_from != RV_NO_ID || w->broken)
+		return;
+	names = calloc(w->detail_count + 1, sizeof(*names));
+	for (size_t i = 0; names && i < w->detail_count; i++)
+		names[i] = w->details[i].s.name;
+	if (names)
+		rv_read_hint(w->top.exit_from, names, w->detail_count, hint, sizeof(hint));
+	rv_complain(r->c, w->top.exit_from_at,
+		"reeve.exit-from names '%s', but there is no such "
+		"service%s",
+		w->top.exit_from, hint);
+	free(names);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void publish_top(struct rv_whole *w, const struct rv_draft *d)
+{
+	struct rv_conf *conf = &w->conf;
+	const char *dir;
+
+	rv_draft_plugins(d, &dir);
+	conf->runtime_dir = rv_arena_strdup(&conf->arena, w->top.runtime_dir);
+	conf->plugin_dir = rv_arena_strdup(&conf->arena, dir);
+	conf->control_mode = w->top.control_mode;
+	conf->control_owner = w->top.control_owner;
+	conf->control_group = w->top.control_group;
+	conf->control_at = w->top.control_at;
+	conf->log_dir = w->top.log_dir;
+	conf->environment = w->top.environment;
+}
+
+static void publish_paths(struct rv_whole *w, const struct rv_draft *d)
+{
+	const char **paths = rv_arena_array(&w->conf.arena, d->path_count + 1, sizeof(*paths));
+
+	for (size_t i = 0; paths && i < d->path_count; i++)
+		paths[i] = rv_arena_strdup(&w->conf.arena, d->paths[i]);
+	w->conf.paths = paths;
+}
+
+/* Places name files: they must outlive the draft. */
+static const char *keep_file(const struct rv_draft *d, const struct rv_conf *conf, const char *file)
+{
+	for (size_t i = 0; file && i < d->path_count; i++)
+		if (d->paths[i] == file)
+			return conf->paths[i];
+	return "";
+}
+
+static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
+{
+	const struct rv_conf *conf = &w->conf;
+	const char *known = NULL, *kept = "";
+#define KEEP(place)                                           \
+	do {                                                  \
+		if ((place).file != known) {                  \
+			known = (place).file;                 \
+			kept = keep_file(draft, conf, known); \
+		}                                             \
+		(place).file = kept;                          \
+	} while (0)
+
+	KEEP(w->conf.control_at);
+	for (size_t i = 0; i < w->detail_count; i++) {
+		struct rv_detail *d = &w->details[i];
+
+		KEEP(d->s.at);
+		KEEP(d->s.user_at);
+		KEEP(d->s.group_at);
+		KEEP(d->s.groups_at);
+		KEEP(d->s.ready.at);
+		KEEP(d->command_at);
+		KEEP(d->plugin_at);
+		for (size_t k = 0; k < d->claim_count; k++)
+			KEEP(d->claims[k].at);
+		for (size_t k = 0; k < d->s.listen_count; k++)
+			KEEP(((struct rv_listen *)(uintptr_t)d->s.listen)[k].at);
+		for (size_t k = 0; k < d->s.dep_count; k++)
+			KEEP(((struct rv_dependency *)(uintptr_t)d->s.deps)[k].at);
+	}
+#undef KEEP
+}
+
+static bool read_services(struct rv_read *r, struct rv_whole *w,
+	const struct rv_plugin_table *tables, size_t table_count)
+{
+	const struct rv_tree *all = w->top.services;
+
+	w->detail_count = all ? all->count : 0;
+	w->details = rv_arena_array(r->arena, w->detail_count, sizeof(*w->details));
+	for (size_t i = 0; w->details && i < w->detail_count; i++) {
+		struct rv_detail *d = &w->details[i];
+
+		rv_detail_read(r, d, &all->pairs[i]);
+		choose_plugin(r, d, tables, table_count);
+		rv_options_read(r, d);
+		settle(r, w, d);
+	}
+	r->service = NULL;
+	r->depth = 0;
+	if (!w->detail_count && !w->broken)
+		rv_complain(r->c, r->draft->root->at, "no services: there is nothing to do");
+	return w->details != NULL;
+}
+
+static bool publish_services(struct rv_whole *w)
+{
+	struct rv_service *list = rv_arena_array(
+		&w->conf.arena, w->conf.service_count, sizeof(*list));
+
+	if (!list)
+		return false;
+	for (size_t i = 0; i < w->conf.service_count; i++)
+		list[i].id = (uint32_t)i;
+	for (size_t i = 0; i < w->detail_count; i++)
+		list[w->details[i].s.id] = w->details[i].s;
+	w->conf.services = list;
+	return true;
+}
+
+struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
+	size_t table_count, const char *const *environ, const struct rv_conf *before,
+	struct rv_complaints *c)
+{
+	struct rv_whole *w = calloc(1, sizeof(*w));
+	size_t errors = c->errors;
+	struct rv_plugin_table *own;
+	struct rv_read r;
+
+	if (!w) {
+		no_memory(c);
+		return NULL;
+	}
+	r = (struct rv_read){
+		.arena = &w->conf.arena, .c = c, .draft = d, .environ = environ, .ready_fd = -1};
+	w->broken = d->broken;
+	own = copy_tables(r.arena, tables, table_count);
+	rv_top_read(&r, &w->top);
+	publish_top(w, d);
+	publish_paths(w, d);
+	w->inherited = rv_environ_inheritable(r.arena, environ);
+	if (!own || !read_services(&r, w, own, table_count) || !give_slots(w, before) ||
+		!rv_graph_read(&r, w))
+		r.arena->full = true;
+	if (!r.arena->full) {
+		find_exit_from(&r, w);
+		rv_ports_check(w, false, c);
+		keep_places(d, w);
+		publish_services(w);
+	}
+	if (r.arena->full)
+		no_memory(c);
+	if (c->errors != errors || d->broken) {
+		rv_conf_destroy(&w->conf);
+		return NULL;
+	}
+	return &w->conf;
+}
+
+void rv_conf_destroy(struct rv_conf *conf)
+{
+	if (!conf)
+		return;
+	rv_arena_fini(&conf->arena);
+	free((struct rv_whole *)conf);
+}
+
+const struct rv_service *rv_conf_find(const struct rv_conf *conf, const char *name)
+{
+	const struct rv_whole *w = (const struct rv_whole *)conf;
+	uint32_t id = rv_index_find(&w->names, name, rv_tree_hash(name));
+
+	return id == RV_NO_ID ? NULL : &conf->services[id];
+}

@@ -1,0 +1,22 @@
+/* What the files say, merged, before anything is checked. Private to conf. */
+#ifndef CONF_DRAFT_H
+#define CONF_DRAFT_H
+
+#include "conf/tree.h"
+
+struct rv_draft {
+	struct rv_arena arena;
+	const struct rv_tree *root; /* a map: all files in one */
+	bool broken; /* a file could not be read as a whole: what is missing means nothing */
+	const char **paths; /* files that were read, NULL-terminated */
+	size_t path_count;
+	const char *plugin_dir; /* --plugin-dir, or NULL */
+	const char *const *command; /* of `reeve -- CMD`, or NULL */
+	const char *cwd; /* where CMD runs */
+	const char **plugins; /* distinct names, NULL-terminated */
+};
+
+/* The name of the service that `reeve -- CMD` becomes. */
+#define RV_MAIN "main"
+
+#endif

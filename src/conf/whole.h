@@ -1,0 +1,87 @@
+/* A conf with what only conf itself needs to know of it. Private to conf. */
+#ifndef CONF_WHOLE_H
+#define CONF_WHOLE_H
+
+#include "conf/schema.h"
+
+/* A port or path that somebody binds. */
+struct rv_claim {
+	struct rv_place at;
+	uint16_t port;
+	bool recipe; /* told by the plugin, not written in a file */
+};
+
+/* One service as it is read. `s` and `node` are what others get to see. */
+struct rv_detail {
+	struct rv_service s;
+	struct rv_node node;
+	const struct rv_step *steps;
+	uint8_t type, startup, inherit; /* positions of their words */
+	bool restart_given;
+	bool has_command;
+	const char *const *inherit_names; /* inherit == RV_INHERIT_NAMES */
+	const char *const *own_env; /* NAME=VALUE */
+	const char *const *file_env;
+	const struct rv_tree *needs, *wants, *after,
+		*options; /* read when all services are known */
+	struct rv_claim *claims; /* ports as written */
+	size_t claim_count;
+	uint8_t log_given; /* log.file was read: s.log holds */
+	struct rv_place command_at, plugin_at;
+	uint8_t override_word;
+};
+
+enum { RV_INHERIT_ALL, RV_INHERIT_NONE, RV_INHERIT_NAMES };
+
+/* What stands under `reeve` and at the top. */
+struct rv_top {
+	uint32_t version;
+	const char *runtime_dir, *plugin_dir, *log_dir;
+	unsigned control_mode;
+	const char *control_owner, *control_group;
+	struct rv_place control_at;
+	uint32_t max_starts;
+	rv_time boot_timeout, shutdown_timeout, start_grace;
+	uint8_t on_boot_failure;
+	const char *exit_from;
+	struct rv_place exit_from_at;
+	const char *const *environment;
+	const struct rv_tree *services;
+};
+
+struct rv_whole {
+	struct rv_conf conf; /* first: one is the other */
+	struct rv_top top;
+	struct rv_detail *details; /* by place in the file, as `files` */
+	size_t detail_count;
+	struct rv_index names; /* service -> slot */
+	uint32_t *slot_of; /* file order -> slot */
+	uint32_t *detail_of; /* slot -> file order; RV_NO_ID: vacant */
+	const char *const *inherited; /* what all services may inherit */
+	rv_id exit_from;
+	bool broken;
+};
+
+/* graph.c */
+extern const struct rv_table rv_needs_table;
+bool rv_graph_read(struct rv_read *r, struct rv_whole *w);
+bool rv_graph_build(struct rv_whole *w, struct rv_plan *plan);
+/* top.c */
+void rv_top_read(struct rv_read *r, struct rv_top *t);
+/* options.c */
+void rv_options_read(struct rv_read *r, struct rv_detail *d);
+/* ports.c: recipes: only what a recipe takes part in. */
+void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c);
+/* net.c: "127.0.0.1:80" "[::1]:80" "localhost:80"; port_only: "80" is 127.0.0.1:80. */
+bool rv_net_address(const char *s, bool port_only, uint8_t ip[16], uint16_t *port, bool *v6);
+/* environ.c */
+const char *const *rv_environ_read_map(struct rv_read *r, const struct rv_tree *v);
+const char *const *rv_environ_read_file(struct rv_read *r, const char *path, struct rv_place at);
+const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
+const char *const *rv_environ_effective(
+	struct rv_whole *w, const struct rv_detail *d, const char *const *recipe);
+/* service.c */
+void rv_detail_init(struct rv_detail *d);
+void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair *p);
+
+#endif
