@@ -194,8 +194,9 @@ static ssize_t pull_once(struct stream *s, char *block, size_t most)
 
 enum pulled { PULLED_ALL, PULLED_SOME, PULLED_END };
 
-/* Reads what is there, at most about `budget` bytes. */
-static enum pulled pull(struct stream *s, size_t budget)
+/* Reads what is there, at most about `budget` bytes. hasty: a short read is taken for the last one, since
+   the loop calls again when there is more. */
+static enum pulled pull(struct stream *s, size_t budget, bool hasty)
 {
 	char small[SHORT + SHORT];
 	rv_auto_free char *big = malloc(SHORT + BLOCK);
@@ -212,6 +213,8 @@ static enum pulled pull(struct stream *s, size_t budget)
 			return PULLED_ALL;
 		if (n <= 0)
 			return PULLED_END;
+		if (hasty && (size_t)n < most / 2)
+			return PULLED_SOME;
 		done += (size_t)n;
 	}
 	return PULLED_SOME;
@@ -241,7 +244,7 @@ static void on_readable(struct ev_loop *loop, struct ev_io *w, int events)
 
 	(void)loop;
 	(void)events;
-	if (pull(s, TURN) == PULLED_END)
+	if (pull(s, TURN, true) == PULLED_END)
 		stream_end(s);
 }
 
@@ -282,7 +285,7 @@ void rv_capture_close(struct rv_capture *c)
 		return;
 	rv_capture_spawned(c);
 	while (c->streams) {
-		pull(c->streams, READ_BACK);
+		pull(c->streams, READ_BACK, false);
 		stream_end(c->streams);
 	}
 	while (c->followers) {
@@ -334,7 +337,7 @@ static void retire(struct rv_capture *c)
 	for (s = c->streams; s; s = next) {
 		next = s->next;
 		s->old = true;
-		if (pull(s, READ_BACK) == PULLED_END || ++kept > OLD_MAX)
+		if (pull(s, READ_BACK, false) == PULLED_END || ++kept > OLD_MAX)
 			stream_end(s);
 		else
 			end_line(s);
@@ -371,7 +374,7 @@ void rv_capture_drain(struct rv_capture *c)
 
 	for (s = c->streams; s; s = next) {
 		next = s->next;
-		if (pull(s, READ_BACK) == PULLED_END)
+		if (pull(s, READ_BACK, false) == PULLED_END)
 			stream_end(s);
 		else
 			end_line(s);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,5 +134,66 @@ void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c)
 		if (s->working_dir && (stat(s->working_dir, &st) || !S_ISDIR(st.st_mode)))
 			rv_complain(c, s->at, "service %s: working-dir %s is no folder", s->name,
 				s->working_dir);
+	}
+}
+
+static const struct rv_plugin_table *table_of(const struct rv_conf *running, const char *plugin)
+{
+	for (size_t i = 0; i < running->service_count; i++) {
+		const struct rv_service *s = &running->services[i];
+
+		if (s->name && s->table && !strcmp(s->table->name, plugin))
+			return s->table;
+	}
+	return NULL;
+}
+
+/* Recipes would need the plugins: they are said to be known at start only. */
+static void check_plan(struct rv_conf *conf, struct rv_complaints *c)
+{
+	struct rv_recipe *recipes = calloc(conf->service_count + 1, sizeof(*recipes));
+
+	for (size_t i = 0; recipes && i < conf->service_count; i++)
+		recipes[i].fixed = true;
+	if (!recipes) {
+		rv_complain(c, (struct rv_place){.file = ""}, "out of memory");
+	} else if (rv_conf_plan(conf, recipes, c)) {
+		check_accounts(conf, c);
+		rv_load_verify(conf, c);
+	}
+	free(recipes);
+}
+
+void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struct rv_complaints *c)
+{
+	struct rv_draft *draft = rv_draft_read(l->paths, l->plugin_dir, l->command, c);
+	struct rv_plugin_table *tables = NULL;
+	struct rv_conf *conf = NULL;
+	const char *const *plugins;
+	const char *plugin_dir;
+	size_t n = 0, known = 0;
+
+	if (!draft)
+		return;
+	plugins = rv_draft_plugins(draft, &plugin_dir);
+	while (plugins[n])
+		n++;
+	tables = calloc(n + 1, sizeof(*tables));
+	for (size_t i = 0; tables && i < n; i++) {
+		const struct rv_plugin_table *t = table_of(running, plugins[i]);
+
+		if (t)
+			tables[known++] = *t;
+		else
+			tables[known++] = (struct rv_plugin_table){.name = plugins[i],
+				.error = "not loaded in the running reeve; `reeve check` can tell more"};
+	}
+	if (tables)
+		conf = rv_conf_build(draft, tables, known, our_environment(), NULL, c);
+	rv_draft_destroy(draft);
+	free(tables);
+	if (conf) {
+		check_plan(conf, c);
+		rv_conf_destroy(conf);
 	}
 }

@@ -20,4 +20,8 @@ struct rv_conf *rv_load_conf(
    folders, log folders. */
 void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c);
 
+/* The files once more, as `reeve check` does, while reeve runs: changes nothing and asks no plugin (options are
+   checked by the tables that are loaded; a plugin that is not is pointed out). */
+void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struct rv_complaints *c);
+
 #endif

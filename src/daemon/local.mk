@@ -35,6 +35,14 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/probe.c src/daemon/probe.h \
 	src/daemon/trial.c src/daemon/trial.h
 
+# The control socket.
+src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/control.c src/daemon/control.h src/daemon/ctl.h \
+	src/daemon/ctllogs.c \
+	src/daemon/ctlsock.c src/daemon/ctlsock.h \
+	src/daemon/ctlwait.c \
+	src/daemon/verbs.c
+
 bin_PROGRAMS += reeve
 reeve_SOURCES = src/daemon/main.c
 reeve_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/conf/libconf.a src/wire/libwire.a \

@@ -16,7 +16,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define CHECK_EVERY (10 * RV_MS)
+#define CHECK_EVERY (2 * RV_MS)
 #define PAUSE_MIN   (100 * RV_MS)
 #define PAUSE_MAX   RV_SEC
 #define SAY_EVERY   (10 * RV_SEC)
@@ -162,6 +162,7 @@ static void stall(struct rv_logfile *f, int number, rv_time now)
 	if (again || now - f->said < SAY_EVERY)
 		return;
 	f->said = now;
+	f->announced = true;
 	rv_say(RV_WARN, f->service,
 		"cannot write log %s: %s; what the service writes is counted as lost until it "
 		"works again",
@@ -234,10 +235,9 @@ static bool resume(struct rv_logfile *f, rv_time now)
 	if (append(f, note, (size_t)n) < (size_t)n)
 		return false;
 	f->gap = 0;
-	if (now - f->said >= SAY_EVERY || f->unsaid == f->lost) {
+	if (f->announced)
 		say_lost(f);
-		f->said = now;
-	}
+	f->announced = false;
 	f->error = 0;
 	f->resumed = now;
 	return true;

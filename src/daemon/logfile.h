@@ -1,7 +1,7 @@
 /* A log file with rotation by size, which outlives whatever happens to it.
  *
  * Lines go in whole and are never split over two files. A file that was removed, moved, truncated or
- * replaced is noticed within 10 ms of writing, and made anew. Where writing fails the bytes are
+ * replaced is noticed within 2 ms of writing, and made anew. Where writing fails the bytes are
  * counted as lost, one warning is given, and writing is tried again: the log itself then says how much
  * is missing. Nothing here waits for anything but the disk. */
 #ifndef DAEMON_LOGFILE_H
@@ -18,6 +18,7 @@ struct rv_logfile {
 	bool regular; /* neither rotation nor inspection for anything else */
 	bool broken; /* the last byte in it is not a newline */
 	bool stepped; /* said already: a folder where a numbered file belongs */
+	bool announced; /* said already: writing fails; that it works again is said too */
 	bool stuck; /* said already: rotation is impossible */
 	uint32_t keep;
 	uint64_t max, size;

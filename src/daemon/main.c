@@ -158,9 +158,23 @@ static void block_signals(sigset_t *set)
 		signal(ignored[i], SIG_IGN);
 }
 
+struct signalled { /* whom signals are for */
+	struct rv_engine *engine;
+	struct rv_control *control;
+};
+
+/* The documented way to bring back a control socket that somebody removed. */
+static void restore_socket(struct rv_control *control)
+{
+	struct rv_err e;
+
+	if (!rv_control_restore(control, &e))
+		rv_say(RV_WARN, NULL, "%s", e.text);
+}
+
 static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct rv_engine *g = w->data;
+	const struct signalled *to = w->data;
 	struct signalfd_siginfo info[16];
 	ssize_t n;
 
@@ -168,10 +182,12 @@ static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
 	(void)revents;
 	while ((n = read(w->fd, info, sizeof(info))) > 0) {
 		for (size_t i = 0; i < (size_t)n / sizeof(info[0]); i++) {
+			if (info[i].ssi_signo == SIGHUP)
+				restore_socket(to->control);
 			if (info[i].ssi_signo == SIGCHLD)
-				rv_engine_children(g);
+				rv_engine_children(to->engine);
 			else
-				rv_engine_signalled(g, (int)info[i].ssi_signo);
+				rv_engine_signalled(to->engine, (int)info[i].ssi_signo);
 		}
 	}
 }
@@ -221,7 +237,8 @@ static int say_failed(const struct rv_err *e)
 }
 
 /* The loop, from the boot to the end. Owns nothing that was given but `g`. */
-static int run_loop(struct ev_loop *loop, struct rv_engine *g, const sigset_t *set)
+static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files,
+	const sigset_t *set)
 {
 	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rv_control *control;
@@ -236,8 +253,9 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const sigset_t *s
 	control = rv_control_create(loop, g, &e);
 	if (!control)
 		return say_failed(&e);
+	rv_control_files(control, files);
 	ev_io_init(&io, on_signal, fd, EV_READ);
-	io.data = g;
+	io.data = &(struct signalled){g, control};
 	ev_io_start(loop, &io);
 	if (rv_engine_begin(g, &e)) {
 		ev_run(loop, 0);
@@ -250,7 +268,8 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const sigset_t *s
 	return status;
 }
 
-static int run(struct rv_conf *conf, struct rv_hostlink *host, const sigset_t *set)
+static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_load *files,
+	const sigset_t *set)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_NOENV);
 	struct rv_engine *g;
@@ -265,7 +284,7 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const sigset_t *s
 	if (!g) {
 		status = say_failed(&e);
 	} else {
-		status = run_loop(loop, g, set);
+		status = run_loop(loop, g, files, set);
 		rv_engine_destroy(g);
 	}
 	ev_loop_destroy(loop);
@@ -299,6 +318,7 @@ int main(int argc, char **argv)
 	struct words w = {0};
 	struct rv_complaints c = {0};
 	struct rv_hostlink *host;
+	struct rv_load files;
 	struct rv_conf *conf;
 	struct rv_err e;
 	sigset_t set;
@@ -317,16 +337,16 @@ int main(int argc, char **argv)
 	if (!rv_hostlink_fork(rv_host_run, &host, &e))
 		return say_failed(&e);
 	rv_spawn_prepare();
-	conf = rv_load_conf(&(struct rv_load){w.path_count ? w.paths : NULL, w.plugin_dir,
-				    (const char *const *)w.command},
-		host, &c);
+	files = (struct rv_load){w.path_count ? w.paths : NULL, w.plugin_dir,
+		(const char *const *)w.command};
+	conf = rv_load_conf(&files, host, &c);
 	status = complain(&c);
 	rv_complaints_fini(&c);
 	if (!conf) {
 		rv_hostlink_destroy(host);
 		status = status ? status : EXIT_INTERNAL;
 	} else {
-		status = w.verb == VERB_RUN ? run(conf, host, &set) : show(w.verb, conf, host);
+		status = w.verb == VERB_RUN ? run(conf, host, &files, &set) : show(w.verb, conf, host);
 	}
 	free(w.paths);
 	return status;

@@ -41,3 +41,11 @@ tests_unit_wire_host_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_wire_host_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS)
 TESTS += tests/unit/wire_host
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/wire_rpc
+tests_unit_wire_rpc_SOURCES = tests/unit/wire_rpc.c
+tests_unit_wire_rpc_CFLAGS = $(UNIT_CFLAGS) $(CJSON_CFLAGS)
+tests_unit_wire_rpc_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS)
+TESTS += tests/unit/wire_rpc
+endif

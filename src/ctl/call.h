@@ -1,0 +1,30 @@
+/* The connection to the daemon: every step has a bound. */
+#ifndef CTL_CALL_H
+#define CTL_CALL_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/lists.h"
+
+struct rv_call {
+	int fd;
+	const char *path;
+	struct rv_buf in;
+	size_t line; /* bytes of `in` that the last line took */
+};
+
+enum rv_got { RV_GOT_LINE, RV_GOT_END, RV_GOT_TIMEOUT };
+
+/* Connects and sends; waits at most a few seconds. CTL_OK, or the exit status, with a message printed. */
+int rv_call_open(struct rv_call *c, const char *path, const struct rv_buf *request);
+void rv_call_close(struct rv_call *c);
+/* The next line, NUL-terminated, valid until the next call. until: monotonic; RV_NEVER: no bound. */
+enum rv_got rv_call_line(struct rv_call *c, rv_time until, const char **line);
+/* Prints that reeve does not answer; returns the exit status. */
+int rv_call_unanswered(const struct rv_call *c, enum rv_got got);
+
+/* How long reeve may take for an answer that needs no waiting. */
+#define RV_CALL_BOUND (5 * RV_SEC)
+
+#endif

@@ -1,0 +1,226 @@
+/* reevectl: one request to reeve, and its answer for a reader or a program. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "ctl/call.h"
+#include "ctl/show.h"
+#include "ctl/words.h"
+#include "sys/clock.h"
+
+#define PING_ID 0
+#define PING	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"version\"}\n"
+
+static const cJSON *member(const cJSON *o, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(o, key);
+}
+
+static void print_json(const cJSON *value)
+{
+	char *text = cJSON_PrintUnformatted(value);
+
+	puts(text ? text : "null");
+	fflush(stdout);
+	cJSON_free(text);
+}
+
+static int status_of_error(const cJSON *error)
+{
+	const cJSON *code = member(error, "code");
+
+	switch (cJSON_IsNumber(code) ? code->valueint : 0) {
+	case RV_RPC_PARAMS: return CTL_USAGE;
+	case RV_RPC_NO_SUCH: return CTL_NO_SUCH;
+	case RV_RPC_DENIED: return CTL_DENIED;
+	case RV_RPC_TIMEOUT: return CTL_TIMEOUT;
+	case RV_RPC_STALE: return CTL_STALE;
+	case RV_RPC_NOT_READY: return CTL_NOT_READY;
+	default: return CTL_FAILED;
+	}
+}
+
+static int show_error(const struct rv_words *w, const cJSON *error)
+{
+	const cJSON *message = member(error, "message");
+
+	fprintf(stderr, "reevectl: cannot %s: %s\n", rv_verb_name(w->verb),
+		cJSON_IsString(message) ? message->valuestring : "reeve gave no reason");
+	if (w->json) {
+		cJSON *outer = cJSON_CreateObject();
+
+		if (outer &&
+			cJSON_AddItemReferenceToObject(outer, "error", (cJSON *)(uintptr_t)error))
+			print_json(outer);
+		cJSON_Delete(outer);
+	}
+	return status_of_error(error);
+}
+
+static int show_result(const struct rv_words *w, const cJSON *result)
+{
+	if (w->json) {
+		print_json(result);
+		return rv_show_exit(w, result);
+	}
+	switch (w->verb) {
+	case RV_VERB_STATUS: return rv_show_status(w, result);
+	case RV_VERB_WAIT:
+	case RV_VERB_START:
+	case RV_VERB_STOP:
+	case RV_VERB_RESTART:
+	case RV_VERB_SIGNAL: return rv_show_results(w, result);
+	case RV_VERB_CHECK: return rv_show_check(result);
+	case RV_VERB_PLAN: return rv_show_plan(result);
+	case RV_VERB_PLUGINS: return rv_show_plugins(result);
+	case RV_VERB_VERSION: return rv_show_version(result);
+	case RV_VERB_LOGS:
+	case RV_VERB_SHUTDOWN:
+	case RV_VERB_COUNT: break;
+	}
+	return CTL_OK;
+}
+
+static bool takes_long(enum rv_verb v)
+{
+	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART || v == RV_VERB_WAIT;
+}
+
+/* Prints what comes until reeve ends the connection. */
+static void follow_logs(const struct rv_words *w, struct rv_call *c, struct rv_pages *pages)
+{
+	const char *line;
+
+	while (rv_call_line(c, RV_NEVER, &line) == RV_GOT_LINE) {
+		cJSON *note = cJSON_Parse(line);
+		const cJSON *params = member(note, "params");
+
+		if (params && w->json)
+			print_json(params);
+		else if (params)
+			rv_pages_add(pages, params);
+		cJSON_Delete(note);
+	}
+}
+
+static int show_logs(const struct rv_words *w, struct rv_call *c, const cJSON *result)
+{
+	struct rv_pages *pages = NULL;
+
+	if (w->json) {
+		print_json(result);
+	} else {
+		pages = rv_pages_create(w, result);
+		if (!pages)
+			return CTL_FAILED;
+	}
+	if (w->follow)
+		follow_logs(w, c, pages);
+	rv_pages_destroy(pages);
+	return CTL_OK;
+}
+
+/* reeve is gone when the connection is. */
+static int watch_end(const struct rv_words *w, struct rv_call *c)
+{
+	rv_time until = w->has_timeout ? rv_now() + w->timeout : RV_NEVER;
+	const char *line;
+	enum rv_got got = w->no_wait ? RV_GOT_END : RV_GOT_LINE;
+
+	while (got == RV_GOT_LINE)
+		got = rv_call_line(c, until, &line);
+	if (got == RV_GOT_TIMEOUT) {
+		fprintf(stderr, "reevectl: cannot wait any longer: reeve is still shutting down\n");
+		return CTL_TIMEOUT;
+	}
+	return CTL_OK;
+}
+
+static int use_answer(const struct rv_words *w, struct rv_call *c, const cJSON *answer)
+{
+	const cJSON *error = member(answer, "error"), *result = member(answer, "result");
+
+	if (error)
+		return show_error(w, error);
+	if (w->verb == RV_VERB_LOGS)
+		return show_logs(w, c, result);
+	if (w->verb == RV_VERB_SHUTDOWN) {
+		if (w->json)
+			print_json(result);
+		return watch_end(w, c);
+	}
+	return show_result(w, result);
+}
+
+/* Ours, among the answers; the first one of all must come soon, for it says that reeve lives. */
+static int await(const struct rv_words *w, struct rv_call *c)
+{
+	rv_time until = rv_now() + RV_CALL_BOUND;
+	enum rv_got got;
+	const char *line;
+
+	while ((got = rv_call_line(c, until, &line)) == RV_GOT_LINE) {
+		cJSON *answer = cJSON_Parse(line);
+		const cJSON *id = member(answer, "id");
+		int status;
+
+		if (!cJSON_IsNumber(id) || id->valueint != PING_ID) {
+			if (cJSON_IsObject(answer))
+				status = use_answer(w, c, answer);
+			else
+				status = rv_call_unanswered(c, RV_GOT_END);
+			cJSON_Delete(answer);
+			return status;
+		}
+		cJSON_Delete(answer);
+		/* it lives: from here on its own bounds hold, which are 10 minutes at most */
+		until = w->has_timeout ? rv_now() + w->timeout + RV_CALL_BOUND : RV_NEVER;
+	}
+	if (w->verb == RV_VERB_SHUTDOWN && got == RV_GOT_END)
+		return CTL_OK;
+	return rv_call_unanswered(c, got);
+}
+
+static int run(const struct rv_words *w)
+{
+	struct rv_buf request = {0};
+	struct rv_call call;
+	int status;
+
+	if (takes_long(w->verb))
+		rv_buf_str(&request, PING);
+	rv_words_request(w, "1", &request);
+	status = rv_call_open(&call, w->socket, &request);
+	rv_buf_fini(&request);
+	if (status)
+		return status;
+	status = await(w, &call);
+	rv_call_close(&call);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct rv_words w;
+	int status = CTL_OK;
+
+	if (!rv_words_read(&w, argc, argv))
+		return CTL_USAGE;
+	if (w.help)
+		rv_words_help(&w);
+	else if (w.version || (w.verb == RV_VERB_VERSION && !w.json))
+		puts("reevectl " PACKAGE_VERSION);
+	if (!w.help && !w.version) {
+		fflush(stdout);
+		status = run(&w);
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "reevectl: cannot write the answer\n");
+		return status ? status : CTL_FAILED;
+	}
+	return status;
+}

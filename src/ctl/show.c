@@ -1,0 +1,393 @@
+/* Tables and sentences: see show.h. */
+#include "ctl/show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/text.h"
+
+static const char *text_of(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+static bool is_number(const cJSON *o, const char *key)
+{
+	return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(o, key));
+}
+
+static double number_of(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : 0;
+}
+
+static bool is_true(const cJSON *o, const char *key)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, key));
+}
+
+/* --- exit statuses ----------------------------------------------------------------------------- */
+
+static int worst_outcome(const cJSON *result)
+{
+	const cJSON *s;
+	bool late = false, not_ready = false;
+
+	cJSON_ArrayForEach(s, cJSON_GetObjectItemCaseSensitive(result, "services"))
+	{
+		const char *outcome = text_of(s, "outcome");
+
+		if (!strcmp(outcome, "failed"))
+			return CTL_FAILED;
+		late |= !strcmp(outcome, "timeout");
+		not_ready |= !strcmp(outcome, "not-ready");
+	}
+	if (not_ready)
+		return CTL_NOT_READY;
+	if (late)
+		return CTL_TIMEOUT;
+	return CTL_OK;
+}
+
+static bool is_good_state(const char *state)
+{
+	return !strcmp(state, "ready") || !strcmp(state, "exited") || !strcmp(state, "adopted");
+}
+
+int rv_show_exit(const struct rv_words *w, const cJSON *result)
+{
+	const cJSON *s;
+	int status;
+
+	switch (w->verb) {
+	case RV_VERB_STATUS:
+		if (w->name_count)
+			cJSON_ArrayForEach(s,
+				cJSON_GetObjectItemCaseSensitive(result,
+					"services")) if (!is_good_state(text_of(s,
+								 "state"))) return CTL_NOT_READY;
+		return CTL_OK;
+	case RV_VERB_WAIT:
+		status = worst_outcome(result);
+		return status || is_true(result, "ok") ? status
+			: !strcmp(text_of(result, "boot"), "under-way") ||
+				!strcmp(text_of(result, "boot"), "not-yet")
+			? CTL_TIMEOUT
+			: CTL_NOT_READY;
+	case RV_VERB_START:
+	case RV_VERB_STOP:
+	case RV_VERB_RESTART:
+	case RV_VERB_SIGNAL: return worst_outcome(result);
+	case RV_VERB_CHECK: return is_true(result, "ok") ? CTL_OK : CTL_FAILED;
+	case RV_VERB_LOGS:
+	case RV_VERB_PLAN:
+	case RV_VERB_PLUGINS:
+	case RV_VERB_VERSION:
+	case RV_VERB_SHUTDOWN:
+	case RV_VERB_COUNT: break;
+	}
+	return CTL_OK;
+}
+
+/* --- status ------------------------------------------------------------------------------------ */
+
+enum { C_NAME, C_STATE, C_PID, C_UPTIME, C_RESTARTS, C_LAST, C_COUNT };
+
+struct row {
+	const char *name, *state;
+	char pid[16], uptime[32], restarts[16];
+	struct rv_buf last;
+};
+
+static void first_line(struct rv_buf *to, const char *text)
+{
+	rv_text_visible(to, text, strcspn(text, "\n"));
+}
+
+static void add_exit(struct rv_buf *to, const cJSON *e)
+{
+	char how[64];
+	rv_exit exit = RV_EXIT_UNKNOWN;
+
+	if (is_number(e, "code"))
+		exit = (rv_exit)number_of(e, "code");
+	else if (is_number(e, "number"))
+		exit = RV_EXIT_SIGNAL((rv_exit)number_of(e, "number"));
+	if (exit != RV_EXIT_UNKNOWN)
+		rv_buf_str(to, rv_exit_text(exit, how, sizeof(how)));
+}
+
+/* One sentence: why it is where it is, or how the last life ended. */
+static void add_last(struct rv_buf *to, const cJSON *s)
+{
+	const char *why = text_of(s, "why"), *other = text_of(s, "other");
+	const char *detail = text_of(s, "detail"), *state = text_of(s, "state");
+
+	if (*detail)
+		first_line(to, detail);
+	else if (!strcmp(state, "waiting") && *other)
+		rv_buf_fmt(to, "waits for %s", other);
+	else if (*why)
+		rv_buf_fmt(to, "%s%s%s", why, *other ? ": " : "", other);
+	else
+		add_exit(to, cJSON_GetObjectItemCaseSensitive(s, "exit"));
+	if (is_true(s, "unproven") && !strcmp(state, "ready"))
+		rv_buf_fmt(to, "%sunproven", to->len ? "; " : "");
+	if (is_true(s, "disabled"))
+		rv_buf_fmt(to, "%splugin disabled", to->len ? "; " : "");
+	if (is_true(s, "paused"))
+		rv_buf_fmt(to, "%spaused", to->len ? "; " : "");
+	if (!to->len)
+		rv_buf_str(to, "-");
+}
+
+static void fill_row(struct row *r, const cJSON *s)
+{
+	*r = (struct row){.name = text_of(s, "name"),
+		.state = text_of(s, "state"),
+		.pid = "-",
+		.uptime = "-"};
+	if (is_number(s, "pid"))
+		snprintf(r->pid, sizeof(r->pid), "%.0f", number_of(s, "pid"));
+	if (is_number(s, "uptime_ms"))
+		rv_text_ago(
+			(rv_time)number_of(s, "uptime_ms") * RV_MS, r->uptime, sizeof(r->uptime));
+	snprintf(r->restarts, sizeof(r->restarts), "%.0f", number_of(s, "restarts"));
+	add_last(&r->last, s);
+}
+
+static const char *cell(const struct row *r, int column)
+{
+	static const char *const heads[] = {"NAME", "STATE", "PID", "UPTIME", "RESTARTS", "LAST"};
+
+	if (!r)
+		return heads[column];
+	switch (column) {
+	case C_NAME: return r->name;
+	case C_STATE: return r->state;
+	case C_PID: return r->pid;
+	case C_UPTIME: return r->uptime;
+	case C_RESTARTS: return r->restarts;
+	default: return rv_buf_text(&r->last);
+	}
+}
+
+static bool may_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static const char *colour_of(const char *state)
+{
+	if (is_good_state(state))
+		return "\033[32m";
+	if (!strcmp(state, "failed") || !strcmp(state, "unhealthy") || !strcmp(state, "killing"))
+		return "\033[31m";
+	return !strcmp(state, "stopped") ? "\033[2m" : "\033[33m";
+}
+
+/* Columns of the terminal; 0: as wide as it gets. */
+static size_t screen_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return 0;
+	return size.ws_col;
+}
+
+static void print_row(const struct row *r, const int *width, bool colour, size_t screen)
+{
+	size_t used = 0;
+	int left;
+
+	for (int c = 0; c < C_LAST; c++) {
+		const char *text = cell(r, c);
+		bool paint = colour && r && c == C_STATE;
+
+		printf("%s%-*s%s  ", paint ? colour_of(r->state) : "", width[c], text,
+			paint ? "\033[0m" : "");
+		used += (size_t)width[c] + 2;
+	}
+	left = screen > used + 10 ? (int)(screen - used) : -1; /* -1: no bound */
+	printf("%.*s\n", left, cell(r, C_LAST));
+}
+
+static void print_table(const struct row *rows, size_t n)
+{
+	int width[C_LAST];
+	bool colour = may_colour();
+	size_t screen = screen_width();
+
+	for (int c = 0; c < C_LAST; c++) {
+		width[c] = (int)strlen(cell(NULL, c));
+		for (size_t i = 0; i < n; i++)
+			if ((int)strlen(cell(&rows[i], c)) > width[c])
+				width[c] = (int)strlen(cell(&rows[i], c));
+	}
+	print_row(NULL, width, colour, screen);
+	for (size_t i = 0; i < n; i++)
+		print_row(&rows[i], width, colour, screen);
+}
+
+/* The lines of a detail that the table has no room for. */
+static void print_detail(const cJSON *s)
+{
+	const char *detail = text_of(s, "detail");
+	struct rv_buf text = {0};
+
+	if (!strchr(detail, '\n'))
+		return;
+	rv_text_visible(&text, detail, strlen(detail));
+	printf("\n%s: %s\n", text_of(s, "name"), rv_buf_text(&text));
+	rv_buf_fini(&text);
+}
+
+int rv_show_status(const struct rv_words *w, const cJSON *result)
+{
+	const cJSON *s, *services = cJSON_GetObjectItemCaseSensitive(result, "services");
+	size_t n = (size_t)cJSON_GetArraySize(services), i = 0;
+	struct row *rows = calloc(n + 1, sizeof(*rows));
+
+	if (!rows)
+		return CTL_FAILED;
+	cJSON_ArrayForEach(s, services) fill_row(&rows[i++], s);
+	print_table(rows, n);
+	if (w->name_count)
+		cJSON_ArrayForEach(s, services) print_detail(s);
+	while (i)
+		rv_buf_fini(&rows[--i].last);
+	free(rows);
+	return rv_show_exit(w, result);
+}
+
+/* --- start, stop, restart, wait, signal -------------------------------------------------------- */
+
+static void print_good(const struct rv_words *w, const cJSON *s)
+{
+	if (w->verb == RV_VERB_WAIT || w->verb == RV_VERB_SIGNAL)
+		return; /* nothing to say is the best answer */
+	printf("%s: %s", text_of(s, "name"), text_of(s, "state"));
+	if (is_number(s, "pid"))
+		printf(", pid %.0f", number_of(s, "pid"));
+	if (*text_of(s, "why"))
+		printf(" (%s)", text_of(s, "why"));
+	putchar('\n');
+}
+
+static void print_bad(const struct rv_words *w, const cJSON *s)
+{
+	const char *why = text_of(s, "why");
+	bool late = !strcmp(text_of(s, "outcome"), "timeout");
+	struct rv_buf text = {0};
+
+	rv_text_visible(&text, why, strlen(why));
+	fprintf(stderr, "reevectl: cannot %s %s: %s%s%s%s\n", rv_verb_name(w->verb),
+		text_of(s, "name"), late ? "timed out, it is " : "", text_of(s, "state"),
+		text.len ? ": " : "", rv_buf_text(&text));
+	rv_buf_fini(&text);
+}
+
+int rv_show_results(const struct rv_words *w, const cJSON *result)
+{
+	const cJSON *s;
+	int status = rv_show_exit(w, result), bad = 0;
+
+	cJSON_ArrayForEach(s, cJSON_GetObjectItemCaseSensitive(result, "services"))
+	{
+		if (is_true(s, "ok")) {
+			print_good(w, s);
+		} else {
+			print_bad(w, s);
+			bad++;
+		}
+	}
+	if (status && !bad)
+		fprintf(stderr, "reevectl: the sandbox is not ready: its boot is %s\n",
+			text_of(result, "boot"));
+	return status;
+}
+
+/* --- the rest ---------------------------------------------------------------------------------- */
+
+int rv_show_check(const cJSON *result)
+{
+	double errors = number_of(result, "errors"), warnings = number_of(result, "warnings");
+
+	fputs(text_of(result, "text"), errors > 0 ? stderr : stdout);
+	if (errors > 0) {
+		fprintf(stderr, "reevectl: %.0f error%s, %.0f warning%s; reeve runs on as it is\n",
+			errors, errors > 1 ? "s" : "", warnings,
+			warnings > 1 || warnings < 1 ? "s" : "");
+		return CTL_FAILED;
+	}
+	printf("no mistakes\n");
+	return CTL_OK;
+}
+
+int rv_show_plan(const cJSON *result)
+{
+	fputs(text_of(result, "text"), stdout);
+	return CTL_OK;
+}
+
+static void print_bound(const cJSON *option, const char *key, const char *before)
+{
+	if (is_number(option, key))
+		printf("%s%.0f", before, number_of(option, key));
+	else
+		printf("%s%s", before, text_of(option, key));
+}
+
+static void print_option(const cJSON *o)
+{
+	bool ranged = cJSON_HasObjectItem(o, "min");
+
+	printf("  %s (%s", text_of(o, "name"), text_of(o, "type"));
+	if (ranged) {
+		print_bound(o, "min", ", ");
+		print_bound(o, "max", "..");
+	}
+	if (*text_of(o, "default"))
+		printf(", default %s", text_of(o, "default"));
+	if (*text_of(o, "env"))
+		printf(", $%s", text_of(o, "env"));
+	printf(")\n      %s\n", text_of(o, "summary"));
+}
+
+int rv_show_plugins(const cJSON *result)
+{
+	const cJSON *p, *o;
+	bool first = true;
+
+	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(result, "plugins"))
+	{
+		printf("%s%s: %s\n", first ? "" : "\n", text_of(p, "name"), text_of(p, "summary"));
+		first = false;
+		if (*text_of(p, "error"))
+			printf("  %s\n", text_of(p, "error"));
+		cJSON_ArrayForEach(o, cJSON_GetObjectItemCaseSensitive(p, "options"))
+			print_option(o);
+	}
+	return CTL_OK;
+}
+
+int rv_show_version(const cJSON *result)
+{
+	char up[32];
+
+	rv_text_ago((rv_time)number_of(result, "uptime_ms") * RV_MS, up, sizeof(up));
+	printf("reeve %s, pid %.0f, up %s\n", text_of(result, "version"), number_of(result, "pid"),
+		up);
+	return CTL_OK;
+}

@@ -1,0 +1,382 @@
+/* The command line: see words.h. */
+#include "ctl/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "wire/json.h"
+
+#define PRESET_SOCKET "/run/reeve/control.sock"
+
+enum option {
+	O_SOCKET,
+	O_JSON,
+	O_HELP,
+	O_VERSION,
+	O_ALL,
+	O_NO_WAIT,
+	O_TIMEOUT,
+	O_GENERATION,
+	O_LINES,
+	O_FOLLOW,
+	O_READY,
+	O_STOPPED,
+	O_EXITED,
+	O_COUNT
+};
+
+#define V(verb) (1u << (verb))
+#define EVERY	(V(RV_VERB_COUNT) - 1)
+#define CHANGE	(V(RV_VERB_START) | V(RV_VERB_STOP) | V(RV_VERB_RESTART))
+#define WAIT	V(RV_VERB_WAIT)
+
+static const struct {
+	const char *name; /* --NAME */
+	char letter; /* -L, or 0 */
+	const char *value; /* what it takes, or NULL */
+	unsigned verbs;
+} options[O_COUNT] = {
+	[O_SOCKET] = {"socket", 's', "a path", EVERY},
+	[O_JSON] = {"json", 0, NULL, EVERY},
+	[O_HELP] = {"help", 'h', NULL, EVERY},
+	[O_VERSION] = {"version", 'V', NULL, EVERY},
+	[O_ALL] = {"all", 'a', NULL, CHANGE},
+	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | V(RV_VERB_SHUTDOWN)},
+	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
+		CHANGE | WAIT | V(RV_VERB_SHUTDOWN)},
+	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL)},
+	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS)},
+	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS)},
+	[O_READY] = {"ready", 0, NULL, WAIT},
+	[O_STOPPED] = {"stopped", 0, NULL, WAIT},
+	[O_EXITED] = {"exited", 0, NULL, WAIT},
+};
+
+static const struct {
+	const char *use, *text;
+} helps[RV_VERB_COUNT] = {
+	[RV_VERB_STATUS] = {"status [NAME...]", "show services; 3 when a named one is not ready"},
+	[RV_VERB_START] = {"start NAME... | --all",
+		"start, with all that is needed; wait until ready"},
+	[RV_VERB_STOP] = {"stop NAME... | --all", "stop, dependents first; wait until gone"},
+	[RV_VERB_RESTART] = {"restart NAME... | --all", "stop and start; wait until ready again"},
+	[RV_VERB_SIGNAL] = {"signal SIGNAL NAME...", "send a signal to the main process"},
+	[RV_VERB_LOGS] = {"logs [-f] [-n N] [NAME...]", "show what services wrote; -f: go on"},
+	[RV_VERB_WAIT] = {"wait [--ready|--stopped|--exited] [NAME...]",
+		"wait for services, or for the whole sandbox"},
+	[RV_VERB_CHECK] = {"check", "validate the configuration files again"},
+	[RV_VERB_PLAN] = {"plan", "print the effective configuration"},
+	[RV_VERB_PLUGINS] = {"plugins", "list plugins and their options"},
+	[RV_VERB_VERSION] = {"version", "print both versions"},
+	[RV_VERB_SHUTDOWN] = {"shutdown", "stop everything in reverse; reeve ends"},
+};
+
+void rv_words_help(const struct rv_words *w)
+{
+	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
+		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_CHECK,
+		RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
+
+	if (w->has_verb)
+		printf("usage: reevectl [-s SOCKET] [--json] %s\n%s\n\noptions:\n",
+			helps[w->verb].use, helps[w->verb].text);
+	else
+		printf("usage: reevectl [-s SOCKET] [--json] VERB ...\n\nverbs:\n");
+	for (size_t i = 0; !w->has_verb && i < sizeof(order) / sizeof(order[0]); i++)
+		printf("  %-44s %s\n", helps[order[i]].use, helps[order[i]].text);
+	if (!w->has_verb)
+		printf("\noptions, before or behind the verb:\n");
+	for (unsigned o = 0; o < O_COUNT; o++) {
+		char letter[5] = "    ";
+
+		if (w->has_verb ? !(options[o].verbs & V(w->verb)) : options[o].verbs != EVERY)
+			continue;
+		if (options[o].letter)
+			snprintf(letter, sizeof(letter), "-%c, ", options[o].letter);
+		printf("  %s--%s%s%s\n", letter, options[o].name, options[o].value ? "  " : "",
+			options[o].value ? options[o].value : "");
+	}
+	printf("\nThe socket is REEVE_SOCKET, or " PRESET_SOCKET ". See reevectl(1).\n");
+}
+
+static bool complain(const char *what, const char *word, const char *more)
+{
+	fprintf(stderr, "reevectl: %s%s%s (see reevectl --help)\n", what, word, more);
+	return false;
+}
+
+static bool read_value(struct rv_words *w, enum option o, const char *v)
+{
+	int64_t n;
+
+	switch (o) {
+	case O_SOCKET: w->socket = v; return *v || complain("--socket needs a path", "", "");
+	case O_TIMEOUT:
+		w->has_timeout = true;
+		return (rv_text_duration(v, &w->timeout) && w->timeout >= 0) ||
+			complain("not a duration, such as 500ms, 30s or 2m: ", v, "");
+	case O_GENERATION:
+		w->has_generation = true;
+		if (!rv_text_int(v, &n) || n < 0)
+			return complain("not a generation: ", v, "");
+		w->generation = (uint64_t)n;
+		return true;
+	case O_LINES:
+		w->has_lines = true;
+		if (!strcmp(v, "all"))
+			return true;
+		if (!rv_text_int(v, &n) || n < 0 || n > 1000000000)
+			return complain("not a number of lines: ", v, "");
+		w->lines = (uint32_t)n;
+		return true;
+	case O_JSON:
+	case O_HELP:
+	case O_VERSION:
+	case O_ALL:
+	case O_NO_WAIT:
+	case O_FOLLOW:
+	case O_READY:
+	case O_STOPPED:
+	case O_EXITED:
+	case O_COUNT: break;
+	}
+	return false;
+}
+
+static bool read_until(struct rv_words *w, enum rv_rpc_until until)
+{
+	if (w->has_until && w->until != until)
+		return complain("--ready, --stopped and --exited exclude each other", "", "");
+	w->has_until = true;
+	w->until = until;
+	return true;
+}
+
+static bool read_flag(struct rv_words *w, enum option o)
+{
+	switch (o) {
+	case O_JSON: w->json = true; break;
+	case O_HELP: w->help = true; break;
+	case O_VERSION: w->version = true; break;
+	case O_ALL: w->all = true; break;
+	case O_NO_WAIT: w->no_wait = true; break;
+	case O_FOLLOW: w->follow = true; break;
+	case O_READY: return read_until(w, RV_RPC_UNTIL_READY);
+	case O_STOPPED: return read_until(w, RV_RPC_UNTIL_STOPPED);
+	case O_EXITED: return read_until(w, RV_RPC_UNTIL_EXITED);
+	case O_SOCKET:
+	case O_TIMEOUT:
+	case O_GENERATION:
+	case O_LINES:
+	case O_COUNT: break;
+	}
+	return true;
+}
+
+/* Which option a word is; *value is what hangs at it (`--lines=5`, `-n5`), or NULL. */
+static enum option find_option(const char *word, const char **value)
+{
+	size_t len = strcspn(word, "=");
+
+	*value = NULL;
+	for (unsigned o = 0; o < O_COUNT; o++) {
+		if (word[1] != '-') {
+			if (!options[o].letter || word[1] != options[o].letter)
+				continue;
+			if (word[2] && !options[o].value)
+				return O_COUNT;
+			*value = word[2] ? word + 2 : NULL;
+			return (enum option)o;
+		}
+		if (strlen(options[o].name) == len - 2 &&
+			!strncmp(word + 2, options[o].name, len - 2)) {
+			*value = word[len] ? word + len + 1 : NULL;
+			return (enum option)o;
+		}
+	}
+	return O_COUNT;
+}
+
+static bool unknown_option(const char *word)
+{
+	const char *names[O_COUNT], *near;
+	char more[80] = "";
+
+	for (unsigned o = 0; o < O_COUNT; o++)
+		names[o] = options[o].name;
+	near = word[1] == '-' ? rv_text_nearest(word + 2, names, O_COUNT) : NULL;
+	if (near)
+		snprintf(more, sizeof(more), " (did you mean --%s?)", near);
+	return complain("unknown option ", word, more);
+}
+
+static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
+{
+	const char *value, *word = argv[*i];
+	enum option o = find_option(word, &value);
+
+	if (o == O_COUNT)
+		return unknown_option(word);
+	*seen |= 1u << o;
+	if (!options[o].value)
+		return value ? complain("no value is taken by --", options[o].name, "")
+			     : read_flag(w, o);
+	if (!value)
+		value = argv[++*i];
+	if (!value) {
+		--*i;
+		return complain(options[o].value, " is missing behind --", options[o].name);
+	}
+	return read_value(w, o, value);
+}
+
+static bool read_verb(struct rv_words *w, const char *word)
+{
+	const char *names[RV_VERB_COUNT], *near;
+	char more[80] = "";
+
+	w->has_verb = rv_verb_from_name(word, &w->verb);
+	if (w->has_verb)
+		return true;
+	for (unsigned v = 0; v < RV_VERB_COUNT; v++)
+		names[v] = rv_verb_name((enum rv_verb)v);
+	near = rv_text_nearest(word, names, RV_VERB_COUNT);
+	if (near)
+		snprintf(more, sizeof(more), " (did you mean %s?)", near);
+	return complain("unknown verb ", word, more);
+}
+
+static bool check_names(struct rv_words *w)
+{
+	bool changes = V(w->verb) & CHANGE;
+
+	if (w->verb == RV_VERB_SIGNAL) {
+		if (w->name_count < 2)
+			return complain(
+				"signal needs a signal and a name, such as: signal KILL NAME", "",
+				"");
+		w->signal = rv_signal_from_name(w->names[0]);
+		if (!w->signal)
+			return complain("not a signal: ", w->names[0], "");
+		w->names++;
+		w->name_count--;
+	}
+	if (changes && !w->name_count && !w->all)
+		return complain(rv_verb_name(w->verb), " needs a name, or --all", "");
+	if (w->name_count && w->all)
+		return complain("names and --all exclude each other", "", "");
+	if (w->has_generation && w->name_count != 1)
+		return complain("--generation needs exactly one name", "", "");
+	if (w->name_count &&
+		(V(w->verb) &
+			(V(RV_VERB_CHECK) | V(RV_VERB_PLAN) | V(RV_VERB_PLUGINS) |
+				V(RV_VERB_VERSION) | V(RV_VERB_SHUTDOWN))))
+		return complain(rv_verb_name(w->verb), " takes no names: ", w->names[0]);
+	return true;
+}
+
+bool rv_words_read(struct rv_words *w, int argc, char **argv)
+{
+	const char *env = getenv("REEVE_SOCKET");
+	unsigned seen = 0;
+	bool plain = false;
+
+	*w = (struct rv_words){.socket = env && *env ? env : PRESET_SOCKET, .names = argv};
+	for (int i = 1; i < argc; i++) {
+		if (!plain && !strcmp(argv[i], "--")) {
+			plain = true;
+		} else if (!plain && argv[i][0] == '-' && argv[i][1]) {
+			if (!read_option(w, argv, &i, &seen))
+				return false;
+		} else if (!w->has_verb) {
+			if (!read_verb(w, argv[i]))
+				return false;
+		} else {
+			w->names[w->name_count++] = argv[i];
+		}
+	}
+	if (w->help || w->version)
+		return true;
+	if (!w->has_verb)
+		return complain("a verb is missing", "", "");
+	for (unsigned o = 0; o < O_COUNT; o++)
+		if ((seen & 1u << o) && !(options[o].verbs & V(w->verb)))
+			return complain(rv_verb_name(w->verb), " takes no --", options[o].name);
+	return check_names(w);
+}
+
+/* Writes `"key":` behind a comma when something is there already. */
+static void put_key(struct rv_buf *to, bool *first, const char *key)
+{
+	if (!*first)
+		RV_JSON_LIT(to, ",");
+	*first = false;
+	rv_json_str(to, key);
+	RV_JSON_LIT(to, ":");
+}
+
+static void put_names(const struct rv_words *w, struct rv_buf *to, bool *first)
+{
+	if (!w->name_count)
+		return;
+	put_key(to, first, "names");
+	for (int i = 0; i < w->name_count; i++) {
+		rv_buf_str(to, i ? "," : "[");
+		rv_json_str(to, w->names[i]);
+	}
+	RV_JSON_LIT(to, "]");
+}
+
+static void put_params(const struct rv_words *w, struct rv_buf *to)
+{
+	static const char *const untils[] = {"ready", "stopped", "exited"};
+	bool first = true;
+
+	put_names(w, to, &first);
+	if (w->all) {
+		put_key(to, &first, "all");
+		rv_json_bool(to, true);
+	}
+	if (w->no_wait && w->verb != RV_VERB_SHUTDOWN) {
+		put_key(to, &first, "no_wait");
+		rv_json_bool(to, true);
+	}
+	if (w->has_timeout && w->verb != RV_VERB_SHUTDOWN) {
+		put_key(to, &first, "timeout_ms");
+		rv_json_int(to, (w->timeout + RV_MS - 1) / RV_MS);
+	}
+	if (w->has_generation) {
+		put_key(to, &first, "generation");
+		rv_json_int(to, (int64_t)w->generation);
+	}
+	if (w->signal) {
+		put_key(to, &first, "signal");
+		rv_json_int(to, w->signal);
+	}
+	if (w->has_until) {
+		put_key(to, &first, "until");
+		rv_json_str(to, untils[w->until]);
+	}
+	if (w->has_lines) {
+		put_key(to, &first, "lines");
+		rv_json_int(to, w->lines);
+	}
+	if (w->follow) {
+		put_key(to, &first, "follow");
+		rv_json_bool(to, true);
+	}
+}
+
+void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to)
+{
+	RV_JSON_LIT(to, "{\"jsonrpc\":\"2.0\",\"id\":");
+	rv_buf_str(to, id);
+	RV_JSON_LIT(to, ",\"method\":");
+	rv_json_str(to, rv_verb_name(w->verb));
+	RV_JSON_LIT(to, ",\"params\":{");
+	put_params(w, to);
+	RV_JSON_LIT(to, "}}\n");
+}

@@ -1,0 +1,47 @@
+/* The command line of reevectl as a value. */
+#ifndef CTL_WORDS_H
+#define CTL_WORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lists.h"
+#include "wire/rpc.h"
+
+/* Exit statuses of reevectl. */
+enum {
+	CTL_OK = 0,
+	CTL_FAILED = 1,
+	CTL_USAGE = 2,
+	CTL_NOT_READY = 3,
+	CTL_NO_SUCH = 4,
+	CTL_DENIED = 5,
+	CTL_TIMEOUT = 6,
+	CTL_NO_DAEMON = 7,
+	CTL_STALE = 8,
+};
+
+struct rv_words {
+	enum rv_verb verb;
+	bool has_verb;
+	const char *socket;
+	bool json, help, version;
+	bool all, no_wait, follow;
+	bool has_timeout, has_generation, has_until, has_lines;
+	rv_time timeout; /* ns */
+	uint64_t generation;
+	uint32_t lines;
+	enum rv_rpc_until until;
+	int signal;
+	char **names; /* into argv */
+	int name_count;
+};
+
+/* False: a complaint was printed; leave with CTL_USAGE. argv is reordered: names come first. */
+bool rv_words_read(struct rv_words *w, int argc, char **argv);
+/* The request line, with its newline. */
+void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to);
+/* Of the verb that was named, or of all. */
+void rv_words_help(const struct rv_words *w);
+
+#endif

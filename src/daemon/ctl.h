@@ -1,0 +1,93 @@
+/* Inside the control server: what control.c (connections), verbs.c (methods), ctlwait.c (methods that wait)
+ * and ctllogs.c (logs) share. Nobody else includes this.
+ *
+ *   bytes -> control.c: lines -> verbs.c: rv_request -> an answer at once
+ *                                                    -> ctlwait.c: an answer when it is settled
+ *                                                    -> ctllogs.c: an answer, then notifications
+ *
+ * Connections are closed from the loop only (rv_conn_fail marks them), so that no verb and no callback of the
+ * engine ever finds one gone. */
+#ifndef DAEMON_CTL_H
+#define DAEMON_CTL_H
+
+#include <ev.h>
+
+#include "daemon/control.h"
+#include "daemon/ctlsock.h"
+#include "wire/rpc.h"
+
+#define RV_CONNS_MAX	    64
+#define RV_CONNS_OTHERS_MAX 48 /* of those: who is neither root nor us */
+#define RV_CONN_WAITS_MAX   256
+#define RV_CONN_HIGH	    (256 * 1024) /* pending output at which no further request is read */
+#define RV_CONN_FOLLOW_MAX  (1024 * 1024) /* pending output at which log lines are dropped */
+
+struct rv_wait;
+struct rv_follow;
+
+struct rv_conn {
+	struct rv_control *control;
+	int fd;
+	bool admin; /* root, or our own uid */
+	bool ended; /* the peer sends no more; answers that are due still go out */
+	bool refused; /* it broke the protocol: closed when its output is gone */
+	bool broken; /* closed in the next turn */
+	ev_io in, out;
+	struct rv_buf input; /* lines that are not complete, or wait until output drains */
+	struct rv_buf output; /* answers; the first `sent` bytes have left */
+	size_t sent;
+	size_t waits;
+	struct rv_follow *follows;
+};
+
+struct rv_control {
+	struct ev_loop *loop;
+	struct rv_engine *engine;
+	const struct rv_load *load; /* for check; NULL: not told yet */
+	struct rv_ctlsock sock;
+	struct rv_ctlsock_perm perm;
+	ev_io accept;
+	ev_timer pause; /* no descriptors: accept again later */
+	bool complained;
+	ev_timer judge; /* due at once: something changed, waits are looked at */
+	struct rv_watcher watcher;
+	struct rv_conn *conns[RV_CONNS_MAX];
+	size_t count, others;
+	struct rv_wait *waits;
+	char scratch[65536];
+};
+
+static inline size_t rv_conn_pending(const struct rv_conn *c)
+{
+	return c->output.len - c->sent;
+}
+/* Sends what it can; the rest goes when the socket takes it. */
+void rv_conn_flush(struct rv_conn *c);
+void rv_conn_fail(struct rv_conn *c);
+
+/* verbs.c: one line of a client; answers into c->output. */
+void rv_verb_line(struct rv_conn *c, const char *line, size_t n);
+/* Slots of the request's names, or of all services in start order when it has none; false: e says which names
+   are unknown, and the answer is already written. *ids is the caller's to free. */
+bool rv_verb_resolve(struct rv_conn *c, const struct rv_request *r, rv_id **ids, size_t *count);
+void rv_verb_error(struct rv_conn *c, const struct rv_request *r, enum rv_rpc_code code,
+	const char *format, ...) RV_PRINTF(4, 5);
+/* The request names a generation that is not the present one of `id`: the answer is written. */
+bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id);
+const char *rv_boot_name(enum rv_boot b);
+
+/* ctlwait.c */
+void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, stop, restart */
+void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);
+void rv_wait_judge(struct rv_control *k); /* answers all that are settled */
+void rv_wait_drop(struct rv_conn *c); /* the client left: forgets its waits */
+void rv_wait_end(
+	struct rv_control *k); /* reeve leaves: answers what is settled, refuses the rest */
+
+/* ctllogs.c */
+void rv_logs(struct rv_conn *c, const struct rv_request *r);
+void rv_logs_drop(struct rv_conn *c);
+/* The output has drained: tell what was lost. */
+void rv_logs_drained(struct rv_conn *c);
+
+#endif

@@ -1,0 +1,493 @@
+/* The methods that wait for a result: start, stop, restart, wait. See ctl.h.
+ *
+ * A change is pushed to the engine and judged from the next turn on, when the core has seen it: each time that
+ * something changed, every service of the request is looked at until it is where it shall be, or cannot get
+ * there any more. A client that leaves takes its waiting with it, and nothing else. */
+#include "daemon/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "daemon/ctl.h"
+#include "wire/json.h"
+
+#define PRESET_TIMEOUT (60 * RV_SEC) /* and what the services' own bounds add to it */
+#define MAX_TIMEOUT    (600 * RV_SEC)
+#define SCAN_MAX       64 /* with more services than this, a wait looks at the first open one only */
+
+enum aim { AIM_START, AIM_STOP, AIM_RESTART, AIM_READY, AIM_STOPPED, AIM_EXITED };
+
+struct entry {
+	rv_id id;
+	uint64_t before; /* the generation when the request came */
+	bool was_there; /* it already was what was asked for */
+	bool decided;
+	enum rv_rpc_outcome outcome;
+};
+
+struct rv_wait {
+	struct rv_wait *next;
+	struct rv_conn *conn;
+	enum aim aim;
+	bool whole; /* the sandbox, not named services: boot must be decided too */
+	bool quiet; /* a notification */
+	bool no_wait; /* answered as soon as the core has seen it */
+	unsigned born; /* loop turn of the request */
+	ev_timer timer;
+	char id[RV_RPC_ID_MAX];
+	size_t count;
+	struct entry entries[];
+};
+
+/* --- judging ----------------------------------------------------------------------------------- */
+
+static bool is_idle(enum rv_state s)
+{
+	return s == RV_STOPPED || s == RV_EXITED || s == RV_FAILED;
+}
+
+/* What it waits for will not come by itself. */
+static bool ground_is_lost(struct rv_engine *g, const struct rv_look *look)
+{
+	struct rv_look below;
+
+	if (look->other == RV_NO_ID)
+		return false;
+	below = rv_engine_look(g, look->other).look;
+	return below.state == RV_FAILED ||
+		(below.state == RV_STOPPED && (below.flags & RV_LOOK_HELD));
+}
+
+static bool is_task(struct rv_engine *g, rv_id id)
+{
+	return rv_engine_conf(g)->services[id].type == RV_TASK;
+}
+
+/* `lost` is the outcome when it cannot get there. */
+static enum rv_rpc_outcome judge_up(struct rv_engine *g, enum aim aim, const struct entry *e,
+	const struct rv_look *look, enum rv_rpc_outcome lost)
+{
+	bool fresh = aim != AIM_RESTART || look->generation > e->before;
+	enum rv_rpc_outcome not_yet = rv_engine_closing(g) ? lost : RV_DONE_YET;
+
+	switch (look->state) {
+	case RV_READY: return fresh ? RV_DONE_OK : not_yet;
+	case RV_UNHEALTHY: return fresh && aim != AIM_READY ? RV_DONE_OK : not_yet;
+	case RV_ADOPTED: return aim == AIM_RESTART ? lost : RV_DONE_OK;
+	case RV_EXITED:
+		if (!fresh)
+			return not_yet;
+		return aim != AIM_READY || is_task(g, e->id) ? RV_DONE_OK : lost;
+	case RV_FAILED: return lost;
+	case RV_STOPPED:
+		if ((look->flags & RV_LOOK_NEEDED) && !(look->flags & RV_LOOK_HELD))
+			return not_yet;
+		if (aim == AIM_READY && rv_engine_boot(g) == RV_BOOT_NOT_YET)
+			return not_yet;
+		return lost;
+	case RV_WAITING: return ground_is_lost(g, look) ? lost : not_yet;
+	case RV_KILLING: return look->why == RV_WHY_STUCK ? lost : not_yet;
+	case RV_QUEUED:
+	case RV_STARTING:
+	case RV_STOPPING:
+	case RV_BACKOFF: return not_yet;
+	case RV_STATE_COUNT: break;
+	}
+	return lost;
+}
+
+static enum rv_rpc_outcome judge_down(
+	enum aim aim, const struct entry *e, const struct rv_look *look, enum rv_rpc_outcome lost)
+{
+	bool held = look->flags & RV_LOOK_HELD;
+
+	if (aim == AIM_EXITED && is_idle(look->state))
+		return look->state == RV_EXITED ? RV_DONE_OK : lost;
+	if (is_idle(look->state))
+		return RV_DONE_OK;
+	if (look->state == RV_ADOPTED)
+		return lost; /* never signalled */
+	if (held &&
+		(look->state == RV_WAITING || look->state == RV_QUEUED ||
+			look->state == RV_BACKOFF))
+		return RV_DONE_OK;
+	if (look->state == RV_KILLING && look->why == RV_WHY_STUCK)
+		return lost;
+	if (aim == AIM_STOP && !held && look->generation > e->before)
+		return lost; /* somebody started it again */
+	return RV_DONE_YET;
+}
+
+static enum rv_rpc_outcome judge(struct rv_engine *g, enum aim aim, const struct entry *e)
+{
+	struct rv_look look = rv_engine_look(g, e->id).look;
+
+	switch (aim) {
+	case AIM_START:
+	case AIM_RESTART: return judge_up(g, aim, e, &look, RV_DONE_FAILED);
+	case AIM_READY: return judge_up(g, aim, e, &look, RV_DONE_NOT_READY);
+	case AIM_STOP: return judge_down(aim, e, &look, RV_DONE_FAILED);
+	case AIM_STOPPED:
+	case AIM_EXITED: return judge_down(aim, e, &look, RV_DONE_NOT_READY);
+	}
+	return RV_DONE_FAILED;
+}
+
+/* --- answers ----------------------------------------------------------------------------------- */
+
+static const char *note(const struct rv_wait *w, const struct entry *e)
+{
+	if (!e->was_there)
+		return "";
+	return w->aim == AIM_STOP ? "it was not running" : "it was running already";
+}
+
+static void explain(const struct rv_wait *w, const struct entry *e, const struct rv_view *v,
+	char *to, size_t size)
+{
+	const char *why = rv_why_text(v->look.why);
+
+	if (e->outcome == RV_DONE_OK)
+		snprintf(to, size, "%s", note(w, e));
+	else if (v->look.state == RV_ADOPTED)
+		snprintf(to, size,
+			"reeve did not start it, and never signals what it did not start");
+	else if (w->conn->admin && v->detail && *v->detail)
+		snprintf(to, size, "%s", v->detail);
+	else if (v->look.state == RV_WAITING && v->other)
+		snprintf(to, size, "waits for %s", v->other);
+	else if (*why && v->other)
+		snprintf(to, size, "%s: %s", why, v->other);
+	else if (!*why && v->look.state == RV_STOPPED)
+		snprintf(to, size, "nothing asked for it to run");
+	else
+		snprintf(to, size, "%s", why);
+}
+
+static void put_entry(struct rv_wait *w, const struct entry *e)
+{
+	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
+	char why[1200];
+	struct rv_rpc_result r = {
+		.name = v.name,
+		.outcome = e->outcome,
+		.state = v.look.state,
+		.generation = v.look.generation,
+		.pid = v.pid,
+		.why = why,
+	};
+
+	explain(w, e, &v, why, sizeof(why));
+	rv_rpc_put_result(&w->conn->output, &r);
+}
+
+static void answer(struct rv_wait *w)
+{
+	struct rv_engine *g = w->conn->control->engine;
+	struct rv_buf *out = &w->conn->output;
+	bool ok = true, first = true;
+
+	if (w->quiet)
+		return;
+	rv_rpc_begin(out, w->id);
+	RV_JSON_LIT(out, "{\"services\":[");
+	for (size_t i = 0; i < w->count; i++) {
+		const struct entry *e = &w->entries[i];
+		bool good = e->outcome == RV_DONE_OK || (w->no_wait && e->outcome == RV_DONE_YET);
+
+		ok &= good;
+		if (w->whole && good)
+			continue; /* of a whole sandbox only what is missing is of interest */
+		if (!first)
+			RV_JSON_LIT(out, ",");
+		first = false;
+		put_entry(w, e);
+	}
+	if (w->whole && w->aim == AIM_READY)
+		ok &= rv_engine_boot(g) == RV_BOOT_DONE || rv_engine_boot(g) == RV_BOOT_DEGRADED;
+	RV_JSON_LIT(out, "],\"boot\":");
+	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
+	RV_JSON_LIT(out, ",\"ok\":");
+	rv_json_bool(out, ok);
+	RV_JSON_LIT(out, "}");
+	rv_rpc_end(out);
+}
+
+static void forget(struct rv_wait *w)
+{
+	struct rv_wait **at = &w->conn->control->waits;
+
+	ev_timer_stop(w->conn->control->loop, &w->timer);
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	w->conn->waits--;
+	free(w);
+}
+
+static void conclude(struct rv_wait *w)
+{
+	struct rv_conn *c = w->conn;
+
+	answer(w);
+	forget(w);
+	rv_conn_flush(c);
+	if (c->ended || c->refused) /* this may have been all that it stayed for */
+		ev_feed_event(c->control->loop, &c->out, EV_WRITE);
+}
+
+/* True when all is decided. */
+static bool look_at(struct rv_wait *w)
+{
+	struct rv_engine *g = w->conn->control->engine;
+	bool waits = w->aim >= AIM_READY;
+	size_t open = 0;
+
+	if (w->whole && w->aim == AIM_READY && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY &&
+		!rv_engine_closing(g))
+		return false;
+	for (size_t i = 0; i < w->count; i++) {
+		struct entry *e = &w->entries[i];
+
+		if (e->decided)
+			continue;
+		e->outcome = judge(g, w->aim, e);
+		if (e->outcome == RV_DONE_YET && !w->no_wait) {
+			open++;
+			if (w->count > SCAN_MAX)
+				return false;
+			continue;
+		}
+		e->decided = true;
+		if (waits && e->outcome != RV_DONE_OK) {
+			/* a wait that cannot succeed ends; the others are told as they are */
+			for (i++; i < w->count; i++)
+				if (!w->entries[i].decided)
+					w->entries[i].outcome = judge(g, w->aim, &w->entries[i]);
+			return true;
+		}
+	}
+	return !open;
+}
+
+void rv_wait_judge(struct rv_control *k)
+{
+	bool early = false;
+	struct rv_wait *next;
+
+	for (struct rv_wait *w = k->waits; w; w = next) {
+		next = w->next;
+		if (ev_iteration(k->loop) == w->born)
+			early = true; /* the core has not seen it yet */
+		else if (look_at(w))
+			conclude(w);
+	}
+	if (early)
+		ev_timer_start(k->loop, &k->judge);
+}
+
+static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct rv_wait *w = timer->data;
+
+	(void)loop, (void)events;
+	if (!look_at(w)) {
+		for (size_t i = 0; i < w->count; i++)
+			if (!w->entries[i].decided && w->entries[i].outcome != RV_DONE_OK)
+				w->entries[i].outcome = RV_DONE_TIMEOUT;
+	}
+	conclude(w);
+}
+
+/* --- requests ---------------------------------------------------------------------------------- */
+
+/* How long one service may rightfully take, from a stop to being ready again. */
+static rv_time own_bound(const struct rv_plan *plan, rv_id id)
+{
+	const struct rv_node *n = &plan->node[id];
+	rv_time sum = n->stop_hook_timeout + n->cleanup_timeout + plan->kill_timeout;
+
+	for (uint32_t i = 0; i < n->step_count; i++)
+		sum += plan->steps[n->first_step + i].timeout;
+	for (uint32_t i = 0; i < n->start_attempts && sum < MAX_TIMEOUT; i++)
+		sum += n->ready_timeout;
+	return sum;
+}
+
+static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
+{
+	const struct rv_plan *plan = rv_engine_conf(w->conn->control->engine)->plan;
+	rv_time bound = PRESET_TIMEOUT;
+
+	if (r->has_timeout)
+		return r->timeout < MAX_TIMEOUT ? r->timeout : MAX_TIMEOUT;
+	if (w->whole && plan)
+		bound += plan->boot_timeout;
+	for (size_t i = 0; plan && i < w->count && bound < MAX_TIMEOUT; i++)
+		bound += own_bound(plan, w->entries[i].id);
+	return bound < MAX_TIMEOUT ? bound : MAX_TIMEOUT;
+}
+
+static bool is_there(enum aim aim, enum rv_state s)
+{
+	switch (aim) {
+	case AIM_START: return s == RV_READY || s == RV_UNHEALTHY || s == RV_ADOPTED;
+	case AIM_STOP: return is_idle(s);
+	case AIM_RESTART:
+	case AIM_READY:
+	case AIM_STOPPED:
+	case AIM_EXITED: break;
+	}
+	return false;
+}
+
+/* Takes what `ids` names and the request's bound; joins the list. */
+static struct rv_wait *wait_create(
+	struct rv_conn *c, const struct rv_request *r, enum aim aim, const rv_id *ids, size_t count)
+{
+	struct rv_control *k = c->control;
+	struct rv_wait *w;
+	double seconds;
+
+	if (c->waits >= RV_CONN_WAITS_MAX) {
+		rv_verb_error(c, r, RV_RPC_REFUSED, "too many requests wait on this connection");
+		return NULL;
+	}
+	w = calloc(1, sizeof(*w) + count * sizeof(w->entries[0]));
+	if (!w) {
+		rv_verb_error(c, r, RV_RPC_INTERNAL, "out of memory");
+		return NULL;
+	}
+	w->conn = c;
+	w->aim = aim;
+	w->whole = !r->name_count && !r->all;
+	w->quiet = r->quiet;
+	w->no_wait = r->no_wait;
+	w->born = ev_iteration(k->loop);
+	memcpy(w->id, r->id, sizeof(w->id));
+	w->count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct rv_look look = rv_engine_look(k->engine, ids[i]).look;
+
+		w->entries[i].id = ids[i];
+		w->entries[i].before = look.generation;
+		w->entries[i].was_there = is_there(aim, look.state);
+	}
+	seconds = (double)bound_of(w, r) / (double)RV_SEC;
+	ev_timer_init(&w->timer, on_timeout, seconds, 0.);
+	w->timer.data = w;
+	ev_timer_start(k->loop, &w->timer);
+	w->next = k->waits;
+	k->waits = w;
+	c->waits++;
+	ev_timer_start(k->loop, &k->judge);
+	return w;
+}
+
+/* --all means what boot would start; restart and stop, what runs or is on its way. */
+static size_t keep_meant(struct rv_engine *g, enum aim aim, rv_id *ids, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rv_view v = rv_engine_look(g, ids[i]);
+
+		if (aim == AIM_START ? v.enabled : aim == AIM_STOP || !is_idle(v.look.state))
+			ids[kept++] = ids[i];
+	}
+	return kept;
+}
+
+void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
+{
+	struct rv_engine *g = c->control->engine;
+	struct rv_event e = {.kind = RV_EV_START};
+	enum aim aim = AIM_START;
+	rv_id *ids;
+	size_t n;
+
+	if (r->verb == RV_VERB_STOP) {
+		aim = AIM_STOP;
+		e.kind = RV_EV_STOP;
+	} else if (r->verb == RV_VERB_RESTART) {
+		aim = AIM_RESTART;
+		e.kind = RV_EV_RESTART;
+	}
+	if (!rv_verb_resolve(c, r, &ids, &n))
+		return;
+	if (r->all)
+		n = keep_meant(g, aim, ids, n);
+	if (r->has_generation && rv_verb_is_stale(c, r, ids[0]))
+		n = SIZE_MAX;
+	else if (aim != AIM_STOP && rv_engine_closing(g))
+		rv_verb_error(c, r, RV_RPC_REFUSED,
+			"reeve is shutting down: nothing is started any more");
+	else if (wait_create(c, r, aim, ids, n))
+		for (size_t i = 0; i < n; i++) {
+			e.id = ids[i];
+			rv_engine_push(g, &e);
+		}
+	free(ids);
+}
+
+/* Of a whole sandbox: what must be ready for it to be. */
+static size_t keep_essential(struct rv_engine *g, rv_id *ids, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rv_view v = rv_engine_look(g, ids[i]);
+
+		if (v.enabled && v.essential && !(v.look.flags & RV_LOOK_HELD))
+			ids[kept++] = ids[i];
+	}
+	return kept;
+}
+
+void rv_wait_wait(struct rv_conn *c, const struct rv_request *r)
+{
+	static const enum aim aims[] = {AIM_READY, AIM_STOPPED, AIM_EXITED};
+	enum aim aim = aims[r->until];
+	rv_id *ids;
+	size_t n;
+
+	if (!rv_verb_resolve(c, r, &ids, &n))
+		return;
+	if (!r->name_count && aim == AIM_READY)
+		n = keep_essential(c->control->engine, ids, n);
+	if (!r->has_generation || !rv_verb_is_stale(c, r, ids[0]))
+		wait_create(c, r, aim, ids, n);
+	free(ids);
+}
+
+void rv_wait_drop(struct rv_conn *c)
+{
+	struct rv_wait *next;
+
+	for (struct rv_wait *w = c->control->waits; w; w = next) {
+		next = w->next;
+		if (w->conn == c)
+			forget(w);
+	}
+}
+
+void rv_wait_end(struct rv_control *k)
+{
+	struct rv_wait *next;
+
+	for (struct rv_wait *w = k->waits; w; w = next) {
+		struct rv_conn *c = w->conn;
+		struct rv_rpc_error e;
+
+		next = w->next;
+		if (look_at(w)) {
+			answer(w);
+		} else if (!w->quiet) {
+			rv_rpc_fail(&e, RV_RPC_REFUSED, "reeve is shutting down");
+			rv_rpc_put_error(&c->output, w->id, &e, NULL, 0);
+		}
+		forget(w);
+	}
+}

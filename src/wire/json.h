@@ -1,0 +1,25 @@
+/* JSON text written by hand, for answers that are made thousands of times a second; reading is cJSON's. */
+#ifndef WIRE_JSON_H
+#define WIRE_JSON_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* A string with its quotes. Bytes that are not UTF-8 become U+FFFD: for text that we made. NULL: null. */
+void rv_json_str(struct rv_buf *to, const char *s);
+void rv_json_strn(struct rv_buf *to, const char *s, size_t n);
+void rv_json_int(struct rv_buf *to, int64_t v);
+void rv_json_bool(struct rv_buf *to, bool v);
+/* Literal JSON: `RV_JSON_LIT(b, "{\"a\":")`. */
+#define RV_JSON_LIT(to, literal) rv_buf_add((to), "" literal, sizeof(literal) - 1)
+
+/* Bytes of somebody else as one member, without loss: "text":"..." when they are UTF-8 without NUL, else
+   "base64":"...". */
+void rv_json_bytes(struct rv_buf *to, const char *bytes, size_t n);
+/* True when all of it is well-formed UTF-8 without a NUL. */
+bool rv_json_is_text(const char *bytes, size_t n);
+/* Appends what the base64 text stands for. False: it is not base64. */
+bool rv_json_base64_read(struct rv_buf *to, const char *text);
+
+#endif
