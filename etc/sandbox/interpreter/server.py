@@ -27,9 +27,9 @@ import time
 import uuid
 
 import httpx
-import websockets
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from kernels import Kernel, KernelLost
 from pydantic import BaseModel
 
 log = logging.getLogger("uvicorn.error")
@@ -54,126 +54,8 @@ MIME_NAMES = {
 }
 
 
-class KernelLost(Exception):
-    """The kernel or the way to it is gone; the state of its cells with it."""
-
-
 class Transient(Exception):
     """Jupyter does not answer yet."""
-
-
-# ---- one kernel ------------------------------------------------------------------------------------------------------
-
-
-class Kernel:
-    """The messages of one kernel, told apart by the request that they answer."""
-
-    def __init__(self, kernel_id):
-        self.id = kernel_id
-        self.session = uuid.uuid4().hex
-        self.socket = None
-        self.reader = None
-        self.waiting = {}  # msg_id -> queue of messages; None in it: the kernel is lost
-
-    async def connect(self):
-        url = "ws" + JUPYTER[4:] + "/api/kernels/%s/channels" % self.id
-        headers = {"Authorization": "token " + TOKEN} if TOKEN else {}
-        self.socket = await websockets.connect(url, extra_headers=headers, open_timeout=CREATE_TIMEOUT, ping_timeout=30,
-                                               close_timeout=2, max_size=None)
-        self.reader = asyncio.create_task(self.read())
-
-    async def read(self):
-        try:
-            async for frame in self.socket:
-                message = json.loads(frame)
-                if message["msg_type"] == "status" and message["content"]["execution_state"] in ("restarting", "dead"):
-                    self.lose()
-                    continue
-                queue = self.waiting.get(message["parent_header"].get("msg_id"))
-                if queue:
-                    queue.put_nowait(message)
-        except (websockets.ConnectionClosed, OSError):
-            pass
-        self.socket_gone()
-
-    def lose(self):
-        for queue in self.waiting.values():
-            queue.put_nowait(None)
-
-    def socket_gone(self):
-        self.socket = None
-        self.lose()
-
-    @property
-    def connected(self):
-        return self.socket is not None
-
-    async def close(self):
-        if self.socket is not None:
-            with contextlib.suppress(Exception):
-                await self.socket.close()
-        if self.reader is not None:
-            self.reader.cancel()
-
-    async def request(self, code, silent=False):
-        """Sends one cell; returns its id, under which `messages` finds what comes back until `forget`."""
-        if self.socket is None:
-            raise KernelLost("the connection to kernel %s is lost" % self.id)
-        msg_id = uuid.uuid4().hex
-        self.waiting[msg_id] = asyncio.Queue()
-        header = {"msg_id": msg_id, "username": "", "session": self.session, "msg_type": "execute_request", "version": "5.3",
-                  "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {},
-                   "stop_on_error": True, "allow_stdin": False}
-        try:
-            await self.socket.send(json.dumps({"header": header, "parent_header": {}, "metadata": {}, "content": content,
-                                               "channel": "shell"}))
-        except (websockets.ConnectionClosed, OSError, AttributeError) as e:
-            self.forget(msg_id)
-            raise KernelLost("the connection to kernel %s is lost" % self.id) from e
-        return msg_id
-
-    def forget(self, msg_id):
-        self.waiting.pop(msg_id, None)
-
-    async def messages(self, msg_id, silence):
-        """What answers a cell, until the kernel is idle again; None after `silence` seconds without a message."""
-        queue = self.waiting[msg_id]
-        while True:
-            try:
-                message = await asyncio.wait_for(queue.get(), silence)
-            except asyncio.TimeoutError:
-                yield None
-                continue
-            if message is None:
-                raise KernelLost("the kernel died or its connection was lost")
-            kind, content = message["msg_type"], message["content"]
-            if kind == "status":
-                if content["execution_state"] == "idle":
-                    return
-            elif kind == "execute_reply":
-                if content.get("status") in ("abort", "aborted"):
-                    return
-            else:
-                yield message
-
-    async def run(self, code):
-        """One silent cell of our own, to its end; its error is raised."""
-        msg_id = await self.request(code, silent=True)
-        trouble = None
-        try:
-            async for message in self.messages(msg_id, None):
-                if message["msg_type"] == "error":
-                    trouble = RuntimeError("%s: %s" % (message["content"]["ename"], message["content"]["evalue"]))
-        finally:
-            self.forget(msg_id)
-        if trouble:
-            raise trouble
-
-    async def drain(self, msg_id):
-        """Waits until a cell has ended, whatever it still says."""
-        async for _ in self.messages(msg_id, None):
-            pass
 
 
 # ---- contexts --------------------------------------------------------------------------------------------------------
@@ -185,7 +67,7 @@ class Context:
         self.session_id = session_id
         self.cwd = cwd
         self.language = "python"
-        self.kernel = Kernel(kernel_id)
+        self.kernel = Kernel(kernel_id, JUPYTER, TOKEN, CREATE_TIMEOUT)
         self.turn = asyncio.Lock()  # one cell at a time, with what comes before and after it
         self.is_entered = False
         self.has_sandbox_variables = False
@@ -325,7 +207,7 @@ class Interpreter:
             if answer.status_code != 200:
                 raise HTTPException(500, "restart of the kernel: %d" % answer.status_code)
             await context.kernel.close()
-            context.kernel = Kernel(context.id)
+            context.kernel = Kernel(context.id, JUPYTER, TOKEN, CREATE_TIMEOUT)
             context.begin_anew()
             await context.kernel.connect()
             await asyncio.wait_for(self.enter(context), CREATE_TIMEOUT)
