@@ -29,7 +29,7 @@ own_headers() {
 	src/core/*) echo 'base/lists.h core/*' ;;
 	src/conf/*) echo 'base/* conf/* core/plan.h core/lists.h' ;;
 	src/wire/*) echo 'base/* wire/*' ;;
-	src/host/*) echo 'base/* sys/* wire/* host/*' ;;
+	src/host/*) echo 'base/* sys/* wire/* host/* reeve/plugin.h' ;;
 	src/daemon/main.c) echo 'base/* sys/* core/* conf/* wire/* daemon/* host/host.h' ;;
 	src/daemon/*) echo 'base/* sys/* core/* conf/* wire/* daemon/*' ;;
 	src/ctl/*) echo 'base/* sys/* wire/* ctl/*' ;;
