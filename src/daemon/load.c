@@ -1,4 +1,5 @@
 /* Configuration is loaded here: see load.h. */
+#define _GNU_SOURCE 1
 #include "daemon/load.h"
 
 #include <errno.h>
