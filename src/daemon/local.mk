@@ -19,14 +19,18 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/rotate.c \
 	src/daemon/tail.c src/daemon/tail.h
 
-# Processes: starting, finding and collecting them.
+# Processes: starting, finding and collecting them; users; listeners.
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/child.c src/daemon/child.h \
+	src/daemon/holder.c src/daemon/holder.h \
+	src/daemon/ident.c src/daemon/ident.h \
 	src/daemon/kin.c src/daemon/kin.h \
+	src/daemon/listen.c src/daemon/listen.h \
 	src/daemon/pidmap.c src/daemon/pidmap.h \
 	src/daemon/proc.c src/daemon/proc.h \
 	src/daemon/reap.c src/daemon/reap.h \
 	src/daemon/spawn.c src/daemon/spawn.h \
+	src/daemon/unixsock.c src/daemon/unixsock.h \
 	src/daemon/whynot.c src/daemon/whynot.h
 
 # Whether services are ready.

@@ -24,14 +24,20 @@ TESTS += tests/unit/capture tests/unit/probe
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/spawn tests/unit/reap
+check_PROGRAMS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen
 tests_unit_spawn_SOURCES = tests/unit/spawn.c
 tests_unit_spawn_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spawn_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 tests_unit_reap_SOURCES = tests/unit/reap.c
 tests_unit_reap_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_reap_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/spawn tests/unit/reap
+tests_unit_ident_SOURCES = tests/unit/ident.c
+tests_unit_ident_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_ident_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+tests_unit_listen_SOURCES = tests/unit/listen.c
+tests_unit_listen_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen
 endif
 
 if HAVE_CMOCKA

@@ -1,0 +1,23 @@
+/* Which socket uses a port, and whose it is. Private to the listeners. */
+#ifndef DAEMON_HOLDER_H
+#define DAEMON_HOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rv_port_use {
+	unsigned long inode; /* 0: nobody's any more */
+	bool listening;
+	bool closing; /* TIME_WAIT: only the memory of a connection */
+};
+
+/* The first socket with that local port, IPv4 or IPv6; only listening ones if asked. Bound sockets that
+   neither listen nor are connected are in no table. */
+bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use);
+/* "pid 4711 (nginx)". False: nobody has it, or not to be told. */
+bool rv_inode_holder(unsigned long inode, pid_t *pid, char *to, size_t size);
+bool rv_pid_text(pid_t pid, char *to, size_t size);
+
+#endif
