@@ -326,7 +326,7 @@ struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_t
 	}
 	if (r.arena->full)
 		no_memory(c);
-	if (c->errors != errors || d->broken) {
+	if (c->errors != errors || d->failed) {
 		rv_conf_destroy(&w->conf);
 		return NULL;
 	}

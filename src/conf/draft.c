@@ -117,7 +117,7 @@ static void add_layer(struct rv_draft *d, const struct rv_tree *above, struct rv
 
 static bool read_bytes(int fd, struct rv_buf *to)
 {
-	char part[65536];
+	char part[8192];
 	ssize_t n;
 
 	to->max = RV_TREE_FILE_MAX;
@@ -280,6 +280,8 @@ static void add_main(struct rv_draft *d, struct rv_complaints *c)
 		"essential", rv_tree_scalar(&d->arena, "true", RV_TREE_PLAIN, whole("")));
 	service[own->count++] = pair("restart", word(d, "never"));
 	service[own->count++] = pair("log", word(d, "-"));
+	/* It belongs to whoever started us: a lost dependency is no reason to take it away. */
+	service[own->count++] = pair("on-dependency-loss", word(d, "keep"));
 	service[own->count++] = pair("working-dir", word(d, d->cwd));
 	services[all->count++] = pair(RV_MAIN, own);
 	sup[reeve->count++] = pair("exit-from", word(d, RV_MAIN));
@@ -350,6 +352,7 @@ struct rv_draft *rv_draft_read(const char *const *paths, const char *plugin_dir,
 	d->command = command;
 	if (command && d->root)
 		add_main(d, c);
+	d->failed = c->errors != errors;
 	if (!d->root || d->arena.full || !list_plugins(d)) {
 		rv_draft_destroy(d);
 		return NULL;

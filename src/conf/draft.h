@@ -7,6 +7,7 @@
 struct rv_draft {
 	struct rv_arena arena;
 	const struct rv_tree *root; /* a map: all files in one */
+	bool failed; /* there were complaints: no conf may come of it */
 	bool broken; /* a file could not be read as a whole: what is missing means nothing */
 	const char **paths; /* files that were read, NULL-terminated */
 	size_t path_count;

@@ -172,17 +172,17 @@ static bool is_private(const char *entry)
 		!strncmp(entry, "NOTIFY_SOCKET=", 14);
 }
 
-const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ)
+const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *ours)
 {
 	const char **list;
 	size_t n = 0, kept = 0;
 
-	while (environ && environ[n])
+	while (ours && ours[n])
 		n++;
 	list = rv_arena_array(a, n + 1, sizeof(*list));
 	for (size_t i = 0; list && i < n; i++)
-		if (!is_private(environ[i]) && strchr(environ[i], '='))
-			list[kept++] = rv_arena_strdup(a, environ[i]);
+		if (!is_private(ours[i]) && strchr(ours[i], '='))
+			list[kept++] = rv_arena_strdup(a, ours[i]);
 	return list;
 }
 

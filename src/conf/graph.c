@@ -86,14 +86,15 @@ static bool read_one(struct rv_read *r, struct rv_whole *w, const struct rv_deta
 	}
 	*to = (struct rv_dependency){.kind = (uint8_t)kind, .at = n.service->at};
 	to->on = find(r, w, d, n.service);
-	if (to->on == RV_NO_ID)
-		return false;
-	to->until = usual_until(w, to->on);
+	if (to->on != RV_NO_ID)
+		to->until = usual_until(w, to->on);
 	if (!n.until)
-		return true;
+		return to->on != RV_NO_ID;
 	rv_read_enter(r, "until");
 	rv_read_word(r, &until_row, n.until, &to->until);
 	rv_read_leave(r);
+	if (to->on == RV_NO_ID)
+		return false;
 	if (to->until == RV_UNTIL_EXITED && usual_until(w, to->on) != RV_UNTIL_EXITED)
 		rv_read_complain(r, n.until->at, "waits until '%s' has exited, which is no task",
 			n.service->text);

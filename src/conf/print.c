@@ -1,8 +1,406 @@
-/* The effective configuration for a reader. */
+/* The effective configuration for a reader, in start order: what `reeve plan` shows. Secrets are ***,
+ * also where a command or an address repeats them; of variables only the names are shown. */
 #include "conf/whole.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+
+static const char *const until_words[] = {"started", "ready", "exited"};
+static const char *const kind_words[] = {"needs", "wants", "after"};
+static const char *const on_words[] = {"never", "failure", "always"};
+static const char *const loss_words[] = {"restart", "stop", "keep"};
+static const char *const to_words[] = {"group", "main", "tree"};
+
+static void label(struct rv_buf *to, const char *name)
+{
+	rv_buf_fmt(to, "    %-14s", name);
+}
+
+static const char *dur(rv_time t, char *to, size_t size)
+{
+	return rv_text_dur(t, to, size);
+}
+#define DUR(t) dur(t, (char[40]){0}, 40)
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* The secret option whose value begins at s; NULL: none. */
+static const struct rv_option *secret_at(const struct rv_service *s, const char *text)
+{
+	const struct rv_option *best = NULL;
+
+	for (size_t i = 0; s && i < s->option_count; i++) {
+		const struct rv_option *o = &s->options[i];
+
+		if (o->key->type == RV_KEY_SECRET && o->value_len &&
+			!strncmp(text, o->value, o->value_len) &&
+			(!best || o->value_len > best->value_len))
+			best = o;
+	}
+	return best;
+}
+
+static void add_masked(struct rv_buf *to, const struct rv_service *s, const char *text)
+{
+	struct rv_buf clear = {0};
+
+	while (*text) {
+		const struct rv_option *o = secret_at(s, text);
+
+		rv_buf_add(&clear, o ? "***" : text, o ? 3 : 1);
+		text += o ? o->value_len : 1;
+	}
+	rv_text_visible(to, rv_buf_text(&clear), clear.len);
+	rv_buf_fini(&clear);
+}
+
+/* As a shell would want it. */
+static void add_word(struct rv_buf *to, const struct rv_service *s, const char *word)
+{
+	const char *safe =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+	struct rv_buf quoted = {0};
+
+	if (*word && strspn(word, safe) == strlen(word)) {
+		add_masked(to, s, word);
+		return;
+	}
+	rv_buf_str(&quoted, "'");
+	for (; *word; word++) {
+		if (*word == '\'')
+			rv_buf_str(&quoted, "'\\''");
+		else
+			rv_buf_add(&quoted, word, 1);
+	}
+	rv_buf_str(&quoted, "'");
+	add_masked(to, s, rv_buf_text(&quoted));
+	rv_buf_fini(&quoted);
+}
+
+static void add_argv(struct rv_buf *to, const struct rv_service *s, const char *const *argv)
+{
+	for (size_t i = 0; argv[i]; i++) {
+		if (i)
+			rv_buf_str(to, " ");
+		add_word(to, s, argv[i]);
+	}
+}
+
+/* --- lines of a service ----------------------------------------------------------------------- */
+
+static void print_process(const struct rv_service *s, struct rv_buf *to)
+{
+	label(to, "command");
+	if (s->argv)
+		add_argv(to, s, s->argv);
+	else
+		rv_buf_fmt(to, "(plugin %s tells it at each start)", s->plugin);
+	rv_buf_str(to, "\n");
+	label(to, "directory");
+	rv_text_visible(to, s->working_dir ? s->working_dir : "/",
+		strlen(s->working_dir ? s->working_dir : "/"));
+	rv_buf_str(to, "\n");
+	if (s->user || s->group || s->groups) {
+		label(to, "user");
+		rv_buf_fmt(to, "%s", s->user ? s->user : "(reeve's)");
+		if (s->group)
+			rv_buf_fmt(to, ", group %s", s->group);
+		if (s->groups)
+			rv_buf_str(to, s->groups[0] ? ", groups" : ", no groups");
+		for (size_t i = 0; s->groups && s->groups[i]; i++)
+			rv_buf_fmt(to, " %s", s->groups[i]);
+		rv_buf_str(to, "\n");
+	}
+	if (s->has_umask) {
+		label(to, "umask");
+		rv_buf_fmt(to, "%03o\n", s->umask);
+	}
+}
+
+static void print_amount(struct rv_buf *to, uint64_t v)
+{
+	if (v == UINT64_MAX)
+		rv_buf_str(to, "unlimited");
+	else
+		rv_buf_fmt(to, "%" PRIu64, v);
+}
+
+static void print_limits(const struct rv_service *s, struct rv_buf *to)
+{
+	if (!s->limit_count)
+		return;
+	label(to, "limits");
+	for (size_t i = 0; i < s->limit_count; i++) {
+		rv_buf_fmt(to, "%s%s ", i ? ", " : "", rv_limit_name(s->limits[i].resource));
+		print_amount(to, s->limits[i].soft);
+		if (s->limits[i].soft == s->limits[i].hard)
+			continue;
+		rv_buf_str(to, " of ");
+		print_amount(to, s->limits[i].hard);
+	}
+	rv_buf_str(to, "\n");
+}
+
+static bool is_inherited(const struct rv_whole *w, const char *entry)
+{
+	for (const char *const *e = w->inherited; e && *e; e++)
+		if (*e == entry)
+			return true;
+	return false;
+}
+
+static void print_environment(
+	const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to)
+{
+	bool any = false;
+
+	label(to, "inherits");
+	rv_buf_str(to,
+		d->inherit == RV_INHERIT_ALL		? "all"
+			: d->inherit == RV_INHERIT_NONE ? "none"
+							: "");
+	for (size_t i = 0; d->inherit == RV_INHERIT_NAMES && d->inherit_names[i]; i++)
+		rv_buf_fmt(to, "%s%s", i ? " " : "", d->inherit_names[i]);
+	rv_buf_str(to, "\n");
+	for (const char *const *e = d->s.env; e && *e; e++) {
+		if (is_inherited(w, *e))
+			continue;
+		if (!any)
+			label(to, "environment");
+		rv_buf_str(to, any ? " " : "");
+		rv_text_visible(to, *e, strcspn(*e, "="));
+		any = true;
+	}
+	if (any)
+		rv_buf_str(to, "\n");
+}
+
+static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, struct rv_buf *to)
+{
+	for (uint8_t kind = RV_NEEDS; kind <= RV_AFTER; kind++) {
+		bool any = false;
+
+		for (size_t i = 0; i < d->s.dep_count; i++) {
+			const struct rv_dependency *dep = &d->s.deps[i];
+
+			if (dep->kind != kind)
+				continue;
+			if (!any)
+				label(to, kind_words[kind]);
+			rv_buf_fmt(to, "%s%s", any ? ", " : "", conf->services[dep->on].name);
+			if (kind == RV_NEEDS)
+				rv_buf_fmt(to, " until %s", until_words[dep->until]);
+			any = true;
+		}
+		if (any && kind == RV_NEEDS)
+			rv_buf_fmt(to, " (lost: %s)", loss_words[d->node.on_loss]);
+		if (any)
+			rv_buf_str(to, "\n");
+	}
+}
+
+static void print_sockets(const struct rv_service *s, struct rv_buf *to)
+{
+	for (size_t i = 0; i < s->listen_count; i++) {
+		const struct rv_listen *l = &s->listen[i];
+
+		label(to, i ? "" : "listen");
+		rv_buf_fmt(to, "%s: %s as descriptor %d", l->name, l->address, l->fd);
+		if (l->backlog)
+			rv_buf_fmt(to, ", backlog %d", l->backlog);
+		if (l->has_mode)
+			rv_buf_fmt(to, ", mode %04o", l->mode);
+		if (l->owner)
+			rv_buf_fmt(to, ", owner %s", l->owner);
+		if (l->group)
+			rv_buf_fmt(to, ", group %s", l->group);
+		rv_buf_str(to, "\n");
+	}
+	if (s->port_count)
+		label(to, "ports");
+	for (size_t i = 0; i < s->port_count; i++)
+		rv_buf_fmt(to, "%s%u", i ? " " : "", s->ports[i]);
+	if (s->port_count)
+		rv_buf_str(to, "\n");
+}
+
+static void print_ready(const struct rv_service *s, struct rv_buf *to)
+{
+	const struct rv_check *k = &s->ready;
+
+	label(to, "ready");
+	if (!s->has_ready) {
+		rv_buf_str(to, "when it runs (nothing proves it)\n");
+		return;
+	}
+	if (k->plugin)
+		rv_buf_fmt(to, "plugin %s, ", s->plugin);
+	if (k->has_fd)
+		rv_buf_fmt(to, "fd %d, ", k->fd);
+	if (k->tcp)
+		rv_buf_fmt(to, "tcp %s, ", k->tcp);
+	if (k->http_url) {
+		rv_buf_str(to, "http ");
+		add_masked(to, s, k->http_url);
+		rv_buf_str(to, ", ");
+	}
+	if (k->exec) {
+		rv_buf_str(to, "exec ");
+		add_argv(to, s, k->exec);
+		rv_buf_str(to, ", ");
+	}
+	rv_buf_fmt(to, "within %s (attempt %s)\n", DUR(k->timeout), DUR(k->attempt_timeout));
+}
+
+static void print_policy(const struct rv_detail *d, struct rv_buf *to)
+{
+	const struct rv_node *n = &d->node;
+
+	label(to, "restart");
+	rv_buf_str(to, on_words[n->restart_on]);
+	if (n->restart_on != RV_RESTART_NEVER) {
+		rv_buf_fmt(to, ", delay %s", DUR(n->delay));
+		if (n->factor_milli % 1000)
+			rv_buf_fmt(
+				to, " x %u.%03u", n->factor_milli / 1000, n->factor_milli % 1000);
+		else
+			rv_buf_fmt(to, " x %u", n->factor_milli / 1000);
+		rv_buf_fmt(to, " up to %s, ", DUR(n->max_delay));
+		if (n->limit)
+			rv_buf_fmt(to, "at most %u in %s", n->limit, DUR(n->window));
+		else
+			rv_buf_str(to, "no limit");
+		if (n->give_up_ends)
+			rv_buf_str(to, ", then reeve ends");
+	}
+	if (n->start_attempts != 1)
+		rv_buf_fmt(to, ", %u attempts to start", n->start_attempts);
+	rv_buf_str(to, "\n");
+	label(to, "stop");
+	for (uint32_t i = 0; i < n->step_count; i++)
+		rv_buf_fmt(to, "%s to %s %s, ", rv_signal_name(d->steps[i].signal),
+			to_words[d->steps[i].to], DUR(d->steps[i].timeout));
+	rv_buf_str(to, "KILL to tree\n");
+}
+
+static void print_log(const struct rv_log_conf *l, struct rv_buf *to)
+{
+	label(to, "log");
+	switch (l->kind) {
+	case RV_LOG_INHERIT: rv_buf_str(to, "reeve's own output\n"); return;
+	case RV_LOG_NULL: rv_buf_str(to, "discarded\n"); return;
+	case RV_LOG_FILE: break;
+	}
+	rv_text_visible(to, l->path, strlen(l->path));
+	if (l->max_size)
+		rv_buf_fmt(to, ", rotated at %" PRIu64 " bytes, %u kept\n", l->max_size, l->keep);
+	else
+		rv_buf_str(to, ", not rotated\n");
+}
+
+static void print_value(const struct rv_option *o, struct rv_buf *to)
+{
+	const char *end = o->value + o->value_len;
+
+	if (o->key->type == RV_KEY_SECRET) {
+		rv_buf_str(to, "***");
+	} else if (o->key->type == RV_KEY_WORDS) {
+		for (const char *p = o->value; p < end; p += strlen(p) + 1) {
+			rv_buf_str(to, p == o->value ? "" : " ");
+			add_word(to, NULL, p);
+		}
+	} else {
+		add_word(to, NULL, o->value);
+	}
+}
+
+static void print_options(const struct rv_service *s, struct rv_buf *to)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->option_count; i++) {
+		const struct rv_option *o = &s->options[i];
+
+		if (!o->value)
+			continue;
+		label(to, any ? "" : "options");
+		any = true;
+		rv_buf_fmt(to, "%s = ", o->key->name);
+		print_value(o, to);
+		switch (o->from) {
+		case RV_FROM_PRESET: rv_buf_str(to, "  (default)\n"); break;
+		case RV_FROM_ENV: rv_buf_fmt(to, "  (variable %s)\n", o->key->env); break;
+		case RV_FROM_YAML: rv_buf_str(to, "  (file)\n"); break;
+		}
+	}
+}
+
+static void print_service(const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to)
+{
+	const struct rv_service *s = &d->s;
+
+	rv_buf_fmt(to, "\n%u. %s: %s of plugin %s%s%s\n", d->node.rank + 1, s->name,
+		s->type == RV_TASK ? "task" : "daemon", s->plugin, s->enabled ? "" : ", disabled",
+		s->essential ? "" : ", not essential");
+	if (s->summary) {
+		label(to, "summary");
+		rv_text_visible(to, s->summary, strlen(s->summary));
+		rv_buf_str(to, "\n");
+	}
+	print_process(s, to);
+	print_limits(s, to);
+	print_environment(w, d, to);
+	print_graph(&w->conf, d, to);
+	print_sockets(s, to);
+	print_ready(s, to);
+	print_policy(d, to);
+	print_log(&s->log, to);
+	print_options(s, to);
+}
+
+static void print_top(const struct rv_conf *conf, struct rv_buf *to)
+{
+	const struct rv_plan *p = conf->plan;
+
+	rv_buf_str(to, "reeve\n");
+	label(to, "files");
+	for (size_t i = 0; conf->paths[i]; i++)
+		rv_buf_fmt(to, "%s%s", i ? " " : "", conf->paths[i]);
+	rv_buf_str(to, "\n");
+	label(to, "control");
+	rv_buf_fmt(to, "%s/control.sock, mode %04o", conf->runtime_dir, conf->control_mode);
+	if (conf->control_owner)
+		rv_buf_fmt(to, ", owner %s", conf->control_owner);
+	if (conf->control_group)
+		rv_buf_fmt(to, ", group %s", conf->control_group);
+	rv_buf_str(to, "\n");
+	label(to, "plugins");
+	rv_buf_fmt(to, "%s\n", conf->plugin_dir);
+	label(to, "boot");
+	rv_buf_fmt(to, "within %s, then %s", p->boot_timeout ? DUR(p->boot_timeout) : "any time",
+		p->rollback ? "rollback" : "continue");
+	if (p->max_starts)
+		rv_buf_fmt(to, ", %u starts at one time", p->max_starts);
+	rv_buf_str(to, "\n");
+	label(to, "shutdown");
+	rv_buf_fmt(
+		to, "within %s (start grace %s)\n", DUR(p->shutdown_timeout), DUR(p->start_grace));
+	if (p->exit_from != RV_NO_ID) {
+		label(to, "exit from");
+		rv_buf_fmt(to, "%s\n", conf->services[p->exit_from].name);
+	}
+}
 
 void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to)
 {
-	(void)conf;
-	(void)to;
+	const struct rv_whole *w = (const struct rv_whole *)conf;
+
+	if (!conf->plan)
+		return;
+	print_top(conf, to);
+	for (size_t i = 0; i < conf->plan->present; i++)
+		print_service(w, &w->details[w->detail_of[conf->plan->order[i]]], to);
 }

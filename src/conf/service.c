@@ -98,6 +98,14 @@ static const struct {
 	{"rtprio", RLIMIT_RTPRIO}, {"rttime", RLIMIT_RTTIME}, {"sigpending", RLIMIT_SIGPENDING},
 	{"stack", RLIMIT_STACK}};
 
+const char *rv_limit_name(int resource)
+{
+	for (size_t i = 0; i < COUNT(resources); i++)
+		if (resources[i].resource == resource)
+			return resources[i].name;
+	return "?";
+}
+
 static void read_amount(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
@@ -468,6 +476,7 @@ static void read_ready(
 
 	(void)row;
 	d->s.ready.at = v->at;
+	d->timeout_given = rv_tree_get(v, "timeout") != NULL;
 	rv_read_table(r, &ready_table, v, &d->s.ready);
 	if (d->s.ready.fd_auto)
 		d->s.ready.fd = r->ready_fd;

@@ -29,6 +29,7 @@ struct rv_detail {
 	uint8_t log_given; /* log.file was read: s.log holds */
 	struct rv_place command_at, plugin_at;
 	uint8_t override_word;
+	bool timeout_given; /* ready.timeout */
 };
 
 enum { RV_INHERIT_ALL, RV_INHERIT_NONE, RV_INHERIT_NAMES };
@@ -81,6 +82,7 @@ const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const 
 const char *const *rv_environ_effective(
 	struct rv_whole *w, const struct rv_detail *d, const char *const *recipe);
 /* service.c */
+const char *rv_limit_name(int resource); /* "nofile" */
 void rv_detail_init(struct rv_detail *d);
 void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair *p);
 

@@ -345,7 +345,7 @@ static void close_node(struct reader *r)
 	const struct rv_pair *list = r->loose + o->base;
 	size_t n = r->loose_count - o->base;
 	struct rv_tree *node = o->node;
-	unsigned depth = 1;
+	unsigned depth = 0;
 
 	node->weight = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -353,7 +353,7 @@ static void close_node(struct reader *r)
 		if (list[i].value->depth > depth)
 			depth = list[i].value->depth;
 	}
-	if (depth >= RV_TREE_DEPTH) {
+	if (depth > RV_TREE_DEPTH) {
 		r->loose_count = o->base;
 		give_up(r, node->at, "nested too deeply");
 		return;

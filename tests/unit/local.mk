@@ -55,3 +55,13 @@ tests_unit_wire_rpc_CFLAGS = $(UNIT_CFLAGS) $(CJSON_CFLAGS)
 tests_unit_wire_rpc_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS)
 TESTS += tests/unit/wire_rpc
 endif
+
+if HAVE_CMOCKA
+CONF_TESTS = tests/unit/conf_yaml
+check_PROGRAMS += $(CONF_TESTS)
+TESTS += $(CONF_TESTS)
+CONF_LIBS = src/conf/libconf.a src/base/libbase.a $(CMOCKA_LIBS) $(YAML_LIBS)
+tests_unit_conf_yaml_SOURCES = tests/unit/conf_yaml.c tests/unit/conf_help.h
+tests_unit_conf_yaml_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_yaml_LDADD = $(CONF_LIBS)
+endif
