@@ -4,3 +4,4 @@ include tests/plugins/local.mk
 include tests/e2e/local.mk
 include tests/stack/local.mk
 EXTRA_DIST += tests/rooms.sh
+TESTS += tests/rooms.sh
