@@ -132,6 +132,8 @@ static void settle(struct rv_conn *c)
 		n = c->input.len ? eat_lines(c, c->input.data, c->input.len) : 0;
 		rv_buf_drop(&c->input, n);
 	} while (n);
+	if (rv_conn_pending(c)) /* the last line was refused */
+		rv_conn_flush(c);
 	if (c->broken || is_over(c)) {
 		conn_close(c);
 		return;

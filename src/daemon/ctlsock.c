@@ -48,7 +48,10 @@ static bool look_at_path(const char *path, bool *stale, struct rv_err *e)
 	*stale = false;
 	if (lstat(path, &st))
 		return errno == ENOENT ||
-			rv_fail_errno(e, errno, "cannot open the control socket %s", path);
+			rv_fail_errno(e, errno,
+				"cannot open the control socket %s (reeve.runtime-dir chooses "
+				"another folder)",
+				path);
 	if (!S_ISSOCK(st.st_mode))
 		return rv_fail(e, RV_ERR_SYSTEM,
 			"cannot open the control socket %s: a %s is in the way; it is left alone, "

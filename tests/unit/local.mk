@@ -65,3 +65,13 @@ tests_unit_conf_yaml_SOURCES = tests/unit/conf_yaml.c tests/unit/conf_help.h
 tests_unit_conf_yaml_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_yaml_LDADD = $(CONF_LIBS)
 endif
+
+# The engine, the captures and the rest of the daemon are the test's own.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/control
+tests_unit_control_SOURCES = tests/unit/control.c
+tests_unit_control_CFLAGS = $(UNIT_CFLAGS) $(CJSON_CFLAGS)
+tests_unit_control_LDADD = src/daemon/libdaemon.a src/wire/libwire.a src/sys/libsys.a \
+	src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
+TESTS += tests/unit/control
+endif
