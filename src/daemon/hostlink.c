@@ -398,8 +398,11 @@ static bool post_get(struct rv_hostlink *h, struct rv_host_http *g, rv_time left
 {
 	struct rv_hp_msg m = {.kind = RV_HP_GET};
 
-	m.u.get = (struct rv_hp_get){
-		.call = g->ask.number, .id = g->ask.id, .url = g->url, .timeout = left};
+	m.u.get = (struct rv_hp_get){.call = g->ask.number,
+		.id = g->ask.id,
+		.dir = h->conf->plugin_dir,
+		.url = g->url,
+		.timeout = left};
 	return post(h, &m);
 }
 

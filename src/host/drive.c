@@ -66,7 +66,6 @@ struct rv_drive {
 	struct instance **instances; /* by id */
 	size_t instance_room;
 	struct call *calls;
-	char *dir; /* of plugins, for http.so */
 	unsigned char memo[REEVE_MEMO]; /* of rehearsals */
 	char arena[REEVE_ARENA] __attribute__((aligned(16)));
 };
@@ -351,7 +350,7 @@ static bool ask_http(struct call *c, const struct reeve_http *h)
 		return false;
 	if (!ask.method)
 		ask.method = h->body ? "POST" : "GET";
-	c->http = rv_web_start(c->d->web, c->d->dir, &ask, on_http, c);
+	c->http = rv_web_start(c->d->web, c->instance->m.dir, &ask, on_http, c);
 	return c->http;
 }
 
@@ -415,6 +414,12 @@ static void next(struct call *c, unsigned what, const struct reeve_turn *t)
 	}
 }
 
+/* Some of the bound was spent on the way here, which nobody wants to read. */
+static rv_time whole_ms(rv_time ns)
+{
+	return (ns + RV_MS - 1) / RV_MS * RV_MS;
+}
+
 static void turn(struct call *c)
 {
 	struct rv_drive *d = c->d;
@@ -431,7 +436,8 @@ static void turn(struct call *c)
 		char text[WHY_MAX + 80];
 
 		snprintf(text, sizeof(text), "no answer within %s%s%s",
-			rv_text_dur(c->m.timeout, took, sizeof(took)), *c->why ? ": " : "", c->why);
+			rv_text_dur(whole_ms(c->m.timeout), took, sizeof(took)),
+			*c->why ? ": " : "", c->why);
 		answer(c, RV_RETRY, text, NULL);
 		call_end(c);
 		return;
@@ -569,23 +575,29 @@ static bool take_call(struct rv_drive *d, const struct rv_hp_call *m)
 	return true;
 }
 
+/* 2xx is an answer; a busy or broken server may get better, any other status will not. */
+static enum rv_verdict judge(const struct rv_http_got *got)
+{
+	if (got->transport == REEVE_HTTP_INVALID)
+		return RV_FAIL;
+	if (got->transport != REEVE_HTTP_DONE || got->status == 429 || got->status >= 500)
+		return RV_RETRY;
+	return got->status >= 200 && got->status <= 299 ? RV_OK : RV_FAIL;
+}
+
 static void on_get(void *arg, const struct rv_http_got *got)
 {
 	struct call *c = arg;
 	const char *url = c->why;
 	char why[WHY_MAX + 300];
-	enum rv_verdict v;
+	enum rv_verdict v = judge(got);
 
 	c->http = NULL;
-	snprintf(why, sizeof(why), "GET %s: %.200s", url, got->error);
-	v = got->transport == REEVE_HTTP_INVALID ? RV_FAIL : RV_RETRY;
-	if (got->transport == REEVE_HTTP_DONE || got->status) {
-		bool fine = got->status >= 200 && got->status <= 299;
-
+	if (got->transport != REEVE_HTTP_DONE)
+		snprintf(why, sizeof(why), "GET %s: %.200s", url, got->error);
+	else
 		snprintf(why, sizeof(why), "GET %s answered %d%s", url, got->status,
-			fine ? "" : ", expected 2xx");
-		v = fine ? RV_OK : got->status == 429 || got->status >= 500 ? RV_RETRY : RV_FAIL;
-	}
+			v == RV_OK ? "" : ", expected 2xx");
 	answer(c, v, why, NULL);
 	call_end(c);
 }
@@ -599,7 +611,7 @@ static bool take_get(struct rv_drive *d, const struct rv_hp_get *m)
 	if (!c)
 		return false;
 	snprintf(c->why, sizeof(c->why), "%s", m->url);
-	c->http = rv_web_start(d->web, d->dir, &ask, on_get, c);
+	c->http = rv_web_start(d->web, m->dir, &ask, on_get, c);
 	return c->http;
 }
 
@@ -670,8 +682,6 @@ static bool take_instance_msg(
 	i->arena = *arena;
 	*arena = (struct rv_arena){0};
 	i->m = *m;
-	if (!d->dir)
-		d->dir = strdup(m->dir);
 	enter(d, m->id, RV_HP_IN_INSTANCE);
 	i->plugin = rv_plugin_load(&d->plugins, m->dir, m->plugin);
 	leave(d);
@@ -744,6 +754,5 @@ void rv_drive_destroy(struct rv_drive *d)
 	free(d->instances);
 	rv_web_destroy(d->web);
 	rv_arena_fini(&d->plugins.arena);
-	free(d->dir);
 	free(d);
 }

@@ -6,3 +6,10 @@ src_host_libhost_a_SOURCES = \
 	src/host/load.c src/host/load.h \
 	src/host/web.c src/host/web.h
 EXTRA_DIST += src/host/README.md
+
+# libcurl is mapped by the host at its first request, and by nobody else.
+reevelib_PROGRAMS += http.so
+http_so_SOURCES = src/host/http.c src/host/http.h
+http_so_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) -fPIC -fvisibility=hidden
+http_so_LDFLAGS = -shared $(PLUGIN_LDFLAGS) $(AM_LDFLAGS)
+http_so_LDADD = $(CURL_LIBS) $(EV_LIBS)

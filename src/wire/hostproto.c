@@ -354,6 +354,7 @@ static void walk(struct codec *c, struct rv_hp_msg *m)
 	case RV_HP_GET:
 		u32(c, &m->u.get.call);
 		u32(c, &m->u.get.id);
+		str(c, &m->u.get.dir);
 		str(c, &m->u.get.url);
 		i64(c, &m->u.get.timeout);
 		break;

@@ -157,6 +157,7 @@ struct rv_hp_answer {
 
 struct rv_hp_get {
 	uint32_t call, id; /* id: of the get, comes back */
+	const char *dir; /* of plugins, beside which the HTTP client lies */
 	const char *url;
 	rv_time timeout;
 };
