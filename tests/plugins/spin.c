@@ -1,0 +1,23 @@
+/* Never comes back, and burns the processor. */
+#include <reeve/plugin.h>
+
+static enum reeve_next probe(void *self, struct reeve_turn *t)
+{
+	volatile bool more = true;
+
+	(void)self;
+	(void)t;
+	while (more)
+		;
+	return REEVE_OK;
+}
+
+static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops), .probe = probe};
+
+REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
+	.abi = REEVE_ABI,
+	.size = sizeof(struct reeve_plugin),
+	.name = "spin",
+	.summary = "misbehaves",
+	.ops = &ops,
+};
