@@ -564,6 +564,10 @@ static void the_sweep_leaves_no_child_but_spares_what_was_there_before_us(void *
 	spawn("", LIST("/bin/sh", "-c", "setsid sleep 1000 & sleep 1000"));
 	assert_int_equal(rv_reaper_sweep(late, 5 * RV_SEC), 0);
 	rv_reaper_destroy(late);
+	if (getpid() == 1) { /* then everything in the namespace is ours */
+		assert_true(is_dead(before));
+		return;
+	}
 	assert_false(is_dead(before));
 	{
 		struct rv_pids list = {0};
