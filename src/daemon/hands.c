@@ -148,6 +148,7 @@ static bool open_listeners(struct rv_hands *h, struct rv_world *w, struct rv_err
 		h->listeners[i] = rv_listener_open(&s->listen[i], s->name, e);
 		if (!h->listeners[i])
 			return false;
+		rv_listener_watch(h->listeners[i], w->loop);
 	}
 	return true;
 }
@@ -216,18 +217,22 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	const char *mark, struct rv_err *e)
 {
 	struct rv_spawned out = {.pidfd = -1};
-	bool ok = rv_spawn(sp, &out, e);
+	bool ok;
 
+	for (size_t i = 0; i < h->service->listen_count; i++)
+		rv_listener_life_begins(h->listeners[i]);
+	ok = rv_spawn(sp, &out, e);
 	rv_capture_spawned(h->capture);
 	if (h->prober)
 		rv_prober_spawned(h->prober);
+	for (size_t i = 0; !ok && i < h->service->listen_count; i++)
+		if (!rv_listener_life_ended(h->listeners[i], NULL))
+			rv_say(RV_WARN, h->service->name, "a listener is still open");
 	if (!ok)
 		return false;
 	if (out.pidfd >= 0)
 		close(out.pidfd); /* the reaper tells processes apart by pid and start time */
 	rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
-	for (size_t i = 0; i < h->service->listen_count; i++)
-		rv_listener_life_begins(h->listeners[i]);
 	h->facts.pid = out.pid;
 	return true;
 }

@@ -2,8 +2,9 @@
  *
  *                  SO_REUSEADDR   state
  *   bound          off            closed: connects are refused, strangers cannot bind
- *   a life owns it on             the service listens; its connections inherit the flag, so that what
- *                                 they leave in TIME_WAIT hinders neither the next life nor the next boot
+ *   a life began   off            the same; but on, if old connections would hinder its listen
+ *   it listens     on             its connections inherit the flag, so that what they leave in TIME_WAIT
+ *                                 hinders neither the next life nor the next boot
  *   the life ended off            shutdown(SHUT_RD): closed again, the port is kept
  *   with backlog   on             we listen from the start and for ever: a listening socket refuses
  *                                 strangers whatever flags they set */
@@ -19,13 +20,22 @@
 
 #include "daemon/holder.h"
 #include "daemon/unixsock.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
+
+#define SOONEST (5 * RV_MS)
+#define LATEST  (250 * RV_MS)
+#define PATIENCE (60 * RV_SEC) /* then the flag is set anyway, and nobody wakes up any more */
 
 struct rv_listener {
 	int fd;
 	enum rv_family family;
 	int backlog;
-	bool over_closing; /* bound over connections in TIME_WAIT */
+	uint16_t port;
+	bool hindered;     /* old connections may be on our port: bound over some, or a life was */
+	struct ev_loop *loop; /* NULL: no clock */
+	ev_timer look;     /* until the service listens */
+	rv_time began;
 	char *address;     /* for messages; of a UNIX socket its path */
 	char *service;
 	struct rv_unixsock place; /* of a UNIX socket */
@@ -103,8 +113,8 @@ static bool open_ip(struct rv_listener *l, const struct rv_listen *c, struct rv_
 		return true;
 	if (errno == EADDRINUSE) {
 		set_reuse(l, 1);
-		l->over_closing = bind_ip(l, c);
-		if (l->over_closing) {
+		l->hindered = bind_ip(l, c);
+		if (l->hindered) {
 			set_reuse(l, 0);
 			return true;
 		}
@@ -122,6 +132,51 @@ static bool reset_ip(struct rv_listener *l, struct rv_err *e)
 		return true;
 	return rv_fail(e, RV_ERR_SYSTEM, "cannot close %s of service %s between two lives", l->address,
 		l->service);
+}
+
+/* ---- watching for the service to listen ---- */
+
+static void rest(struct rv_listener *l)
+{
+	if (l->loop)
+		ev_timer_stop(l->loop, &l->look);
+}
+
+static void look_again(struct rv_listener *l)
+{
+	rv_time delay = (rv_now() - l->began) / 16;
+
+	delay = delay < SOONEST ? SOONEST : delay > LATEST ? LATEST : delay;
+	ev_now_update(l->loop);
+	ev_timer_set(&l->look, (double)delay / 1e9, 0.);
+	ev_timer_start(l->loop, &l->look);
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct rv_listener *l = w->data;
+
+	(void)loop;
+	(void)revents;
+	if (is_listening(l->fd) || rv_now() - l->began > PATIENCE)
+		set_reuse(l, 1);
+	else
+		look_again(l);
+}
+
+void rv_listener_watch(struct rv_listener *l, struct ev_loop *loop)
+{
+	l->loop = loop;
+	ev_timer_init(&l->look, on_look, 0., 0.);
+	l->look.data = l;
+}
+
+/* Without the flag a listen fails while connections of an earlier life or boot are around. */
+static bool is_hindered(const struct rv_listener *l)
+{
+	struct rv_port_use use;
+
+	return l->hindered && rv_port_look(l->port, false, &use);
 }
 
 /* ---- both ---- */
@@ -144,6 +199,7 @@ struct rv_listener *rv_listener_open(const struct rv_listen *c, const char *serv
 	}
 	l->fd = -1;
 	l->family = c->family;
+	l->port = c->port;
 	l->backlog = c->backlog;
 	l->address = strdup(c->address);
 	l->service = strdup(service);
@@ -161,6 +217,7 @@ void rv_listener_close(struct rv_listener *l)
 {
 	if (!l)
 		return;
+	rest(l);
 	if (l->family == RV_UNIX)
 		rv_unixsock_remove(&l->place);
 	rv_fd_close(&l->fd);
@@ -171,11 +228,19 @@ void rv_listener_close(struct rv_listener *l)
 
 void rv_listener_life_begins(struct rv_listener *l)
 {
-	set_reuse(l, 1);
+	if (l->backlog || l->family == RV_UNIX)
+		return; /* it has the flag, or needs none */
+	l->began = rv_now();
+	if (!l->loop || is_hindered(l))
+		set_reuse(l, 1);
+	else
+		look_again(l);
+	l->hindered = true;
 }
 
 bool rv_listener_life_ended(struct rv_listener *l, struct rv_err *e)
 {
+	rest(l);
 	/* A service may have shut down what it shares with us. */
 	if (l->backlog)
 		return is_listening(l->fd) || start_listening(l, e);

@@ -226,6 +226,52 @@ static void strangers_are_refused_before_during_and_between_lives(void **state)
 	rv_listener_close(l);
 }
 
+static int reuse_of(const struct rv_listener *l)
+{
+	int on = -1;
+	socklen_t n = sizeof(on);
+
+	getsockopt(rv_listener_fd(l), SOL_SOCKET, SO_REUSEADDR, &on, &n);
+	return on;
+}
+
+/* The hole of the plain recipe: a service that is starting owns a socket that does not listen yet. */
+static void with_a_clock_strangers_are_refused_until_the_service_listens(void **state)
+{
+	struct ev_loop *loop = ev_loop_new(0);
+	uint16_t port = free_port();
+	struct rv_listener *l;
+	struct tcp t;
+
+	(void)state;
+	fill(&t, port, 0);
+	for (int boot = 0; boot < 3; boot++) { /* also right after traffic */
+		l = must_open(&t.conf);
+		rv_listener_watch(l, loop);
+		for (int life = 0; life < 2; life++) {
+			pid_t pid;
+
+			rv_listener_life_begins(l);
+			ev_run(loop, EVRUN_ONCE);
+			if (!boot && !life) {
+				assert_int_equal(reuse_of(l), 0);
+				assert_closed_to_strangers(port);
+			}
+			rv_listener_life_ended(l, NULL);
+			pid = start_life(l, 1, true);
+			ev_run(loop, 0); /* until nothing is watched any more */
+			assert_int_equal(reuse_of(l), 1);
+			assert_closed_to_strangers(port);
+			visit(dial(port));
+			end_life(l, pid);
+			assert_closed_to_strangers(port);
+		}
+		rv_listener_close(l);
+	}
+	ev_run(loop, 0);
+	ev_loop_destroy(loop);
+}
+
 /* What waits in the backlog of a life that ended is not served by the next one. */
 static void a_client_in_the_backlog_of_an_old_life_is_dropped_with_it(void **state)
 {
@@ -609,6 +655,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_are_refused_before_between_and_after_lives),
 		cmocka_unit_test(strangers_are_refused_before_during_and_between_lives),
+		cmocka_unit_test(with_a_clock_strangers_are_refused_until_the_service_listens),
 		cmocka_unit_test(a_client_in_the_backlog_of_an_old_life_is_dropped_with_it),
 		cmocka_unit_test(a_boot_right_after_traffic_binds),
 		cmocka_unit_test(with_a_backlog_clients_wait_for_the_next_life),

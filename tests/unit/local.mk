@@ -36,7 +36,8 @@ tests_unit_ident_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_ident_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 tests_unit_listen_SOURCES = tests/unit/listen.c
 tests_unit_listen_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(EV_LIBS)
 TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen
 endif
 
