@@ -104,7 +104,7 @@ def cmdline(pid):
 def marked(mark):
     """Every process whose environment holds the mark: what a reeve started, wherever it is in the tree."""
     found = []
-    needle = ("REEVE_E2E=" + mark).encode()
+    needle = ("STORY_MARK=" + mark).encode()
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -155,7 +155,7 @@ class Reeve:
         if pid1:
             argv = ["unshare", "-p", "-f", "--mount-proc", "--kill-child", *argv]
         argv = [*wrap, *argv]
-        self.env = dict(os.environ, HOME=self.home, REEVE_E2E=self.mark, TMPDIR=self.dir, PYTHONDONTWRITEBYTECODE="1")
+        self.env = dict(os.environ, HOME=self.home, STORY_MARK=self.mark, TMPDIR=self.dir, PYTHONDONTWRITEBYTECODE="1")
         for gone in ("REEVE_SOCKET", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID"):
             self.env.pop(gone, None)
         self.env.update(env or {})

@@ -1,6 +1,7 @@
 """The sample sandbox, booted by a real reeve in a place of its own, and the real clients of it."""
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -66,3 +67,16 @@ def listening(port):
     with socket.socket() as s:
         s.settimeout(1)
         return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+def outer_pids(sandbox, pids):
+    """The services' pids as they are seen from here: reeve may be in a process namespace of its own."""
+    found = {}
+    for pid in harness.children_of(sandbox.pid):
+        with open("/proc/%d/status" % pid) as f:
+            inner = int(re.search(r"^NSpid:.*?(\d+)$", f.read(), re.M).group(1))
+        for name, wanted in pids.items():
+            if inner == wanted:
+                found[name] = pid
+    assert sorted(found) == SERVICES, (pids, found)
+    return found

@@ -411,7 +411,7 @@ def test_it_can_be_slow_to_end(envd):
 
 @only_standin
 def test_it_can_leave_children_behind(envd):
-    e = envd("-isnotfc", faults="orphan=2:setsid", env={"REEVE_E2E": "standin-orphans"}).up()
+    e = envd("-isnotfc", faults="orphan=2:setsid", env={"STORY_MARK": "standin-orphans"}).up()
     e.proc.kill()
     e.proc.wait()
     left = harness.marked("standin-orphans")
