@@ -54,17 +54,23 @@ static void print_lines(struct rv_pages *p, struct page *page, bool all)
 	rv_buf_drop(&page->rest, done);
 }
 
-/* The bytes of a service's part of an answer, or of a notification. */
-static void print_part(struct rv_pages *p, struct page *page, const cJSON *part, bool all)
+void rv_show_bytes(const cJSON *part, struct rv_buf *to)
 {
 	const cJSON *text = cJSON_GetObjectItemCaseSensitive(part, "text");
 	const cJSON *base64 = cJSON_GetObjectItemCaseSensitive(part, "base64");
-	struct rv_buf bytes = {0};
 
 	if (cJSON_IsString(text))
-		rv_buf_str(&bytes, text->valuestring);
+		rv_buf_str(to, text->valuestring);
 	else if (cJSON_IsString(base64))
-		rv_json_base64_read(&bytes, base64->valuestring);
+		rv_json_base64_read(to, base64->valuestring);
+}
+
+/* A service's part of an answer, or a notification. */
+static void print_part(struct rv_pages *p, struct page *page, const cJSON *part, bool all)
+{
+	struct rv_buf bytes = {0};
+
+	rv_show_bytes(part, &bytes);
 	if (p->n == 1) {
 		print_bytes(p, rv_buf_text(&bytes), bytes.len);
 	} else {

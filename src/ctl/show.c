@@ -285,6 +285,25 @@ static void print_good(const struct rv_words *w, const cJSON *s)
 	putchar('\n');
 }
 
+/* Each line behind "  | ", as in reeve's own log. */
+static void print_stderr(const cJSON *part)
+{
+	struct rv_buf bytes = {0}, text = {0};
+	const char *line;
+
+	rv_show_bytes(part, &bytes);
+	rv_text_visible(&text, rv_buf_text(&bytes), bytes.len);
+	line = rv_buf_text(&text);
+	while (*line) {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(stderr, "  | %.*s\n", len, line);
+		line += len + (line[len] != 0);
+	}
+	rv_buf_fini(&bytes);
+	rv_buf_fini(&text);
+}
+
 static void print_bad(const struct rv_words *w, const cJSON *s)
 {
 	const char *why = text_of(s, "why");
@@ -292,10 +311,12 @@ static void print_bad(const struct rv_words *w, const cJSON *s)
 	struct rv_buf text = {0};
 
 	rv_text_visible(&text, why, strlen(why));
-	fprintf(stderr, "reevectl: cannot %s %s: %s%s%s%s\n", rv_verb_name(w->verb),
-		text_of(s, "name"), late ? "timed out, it is " : "", text_of(s, "state"),
-		text.len ? ": " : "", rv_buf_text(&text));
+	fprintf(stderr, "reevectl: cannot %s%s %s: %s%s%s%s\n", rv_verb_name(w->verb),
+		w->verb == RV_VERB_WAIT ? " for" : "", text_of(s, "name"),
+		late ? "timed out, it is " : "", text_of(s, "state"), text.len ? ": " : "",
+		rv_buf_text(&text));
 	rv_buf_fini(&text);
+	print_stderr(cJSON_GetObjectItemCaseSensitive(s, "stderr"));
 }
 
 int rv_show_results(const struct rv_words *w, const cJSON *result)

@@ -18,6 +18,9 @@ int rv_show_version(const cJSON *result);
 /* The exit status alone, for --json. */
 int rv_show_exit(const struct rv_words *w, const cJSON *result);
 
+/* What a "text" or "base64" member stands for; nothing when there is neither. */
+void rv_show_bytes(const cJSON *part, struct rv_buf *to);
+
 /* logs.c: the tails, and then each notification. */
 struct rv_pages;
 struct rv_pages *rv_pages_create(const struct rv_words *w, const cJSON *result);

@@ -107,6 +107,30 @@ void rv_logs_drop(struct rv_conn *c)
 	}
 }
 
+static size_t lines_in(const struct rv_buf *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
+/* Memory first; the file when that is not enough. */
+static void find_tail(const struct rv_capture *capture, uint32_t lines, struct rv_buf *to)
+{
+	struct rv_buf older = {0};
+
+	rv_capture_tail(capture, lines, TAIL_MAX, false, to);
+	if ((!lines || lines_in(to) < lines) && rv_capture_read_back(capture, lines, &older) &&
+		older.len > to->len) {
+		rv_buf_fini(to);
+		*to = older;
+		return;
+	}
+	rv_buf_fini(&older);
+}
+
 static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id)
 {
 	struct rv_capture *capture = rv_engine_capture(c->control->engine, id);
@@ -114,7 +138,7 @@ static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id)
 	struct rv_buf tail = {0};
 
 	if (capture)
-		rv_capture_tail(capture, r->lines, TAIL_MAX, false, &tail);
+		find_tail(capture, r->lines, &tail);
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, rv_engine_look(c->control->engine, id).name);
 	RV_JSON_LIT(out, ",");

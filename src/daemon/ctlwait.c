@@ -10,11 +10,14 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/capture.h"
 #include "daemon/ctl.h"
 #include "wire/json.h"
 
 #define PRESET_TIMEOUT (60 * RV_SEC) /* and what the services' own bounds add to it */
 #define MAX_TIMEOUT    (600 * RV_SEC)
+#define TAIL_LINES     8 /* of stderr, with a failure */
+#define TAIL_BYTES     2048
 #define SCAN_MAX       64 /* with more services than this, a wait looks at the first open one only */
 
 enum aim { AIM_START, AIM_STOP, AIM_RESTART, AIM_READY, AIM_STOPPED, AIM_EXITED };
@@ -166,9 +169,18 @@ static void explain(const struct rv_wait *w, const struct entry *e, const struct
 		snprintf(to, size, "%s", why);
 }
 
+static void last_words(struct rv_engine *g, rv_id id, struct rv_buf *to)
+{
+	struct rv_capture *c = rv_engine_capture(g, id);
+
+	if (c)
+		rv_capture_tail(c, TAIL_LINES, TAIL_BYTES, true, to);
+}
+
 static void put_entry(struct rv_wait *w, const struct entry *e)
 {
 	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
+	struct rv_buf tail = {0};
 	char why[1200];
 	struct rv_rpc_result r = {
 		.name = v.name,
@@ -180,7 +192,12 @@ static void put_entry(struct rv_wait *w, const struct entry *e)
 	};
 
 	explain(w, e, &v, why, sizeof(why));
+	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= AIM_RESTART)
+		last_words(w->conn->control->engine, e->id, &tail);
+	r.tail = tail.data;
+	r.tail_len = tail.len;
 	rv_rpc_put_result(&w->conn->output, &r);
+	rv_buf_fini(&tail);
 }
 
 static void answer(struct rv_wait *w)

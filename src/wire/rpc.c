@@ -506,5 +506,10 @@ void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r)
 	rv_json_str(to, words[r->outcome]);
 	RV_JSON_LIT(to, ",\"why\":");
 	rv_json_str(to, r->why);
+	if (r->tail) {
+		RV_JSON_LIT(to, ",\"stderr\":{");
+		rv_json_bytes(to, r->tail, r->tail_len);
+		RV_JSON_LIT(to, "}");
+	}
 	RV_JSON_LIT(to, "}");
 }

@@ -134,6 +134,8 @@ struct rv_rpc_result {
 	uint64_t generation;
 	pid_t pid;
 	const char *why; /* a sentence; "" when there is nothing to say */
+	const char *tail; /* the last lines of its stderr, or NULL */
+	size_t tail_len;
 };
 void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r);
 

@@ -30,7 +30,7 @@ services:
     gaps = [b - a for a, b in zip(t, t[1:])]
     assert gaps[0] >= 0.2 and gaps[1] >= 0.4 and gaps[2] >= 0.8, gaps
     assert s["restarts"] == 3 and not s.get("pid")
-    assert r.ctl("start", "s").returncode == 1
+    assert r.ctl("start", "s").returncode in (0, 1)  # nothing proves it: it is ready once exec'ed, and dies then
     until("four more", lambda: len(stamps(r)) == 8, 20)
     r.wait_state("s", "failed")
     assert r.term() == 0

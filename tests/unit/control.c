@@ -764,6 +764,8 @@ static void a_start_that_fails_says_why(void **state)
 	assert_string_equal(at(service_of(answer, 0), "outcome")->valuestring, "failed");
 	assert_string_equal(
 		at(service_of(answer, 0), "why")->valuestring, "exited with 3; last lines: boom");
+	assert_string_equal(
+		at(at(service_of(answer, 0), "stderr"), "text")->valuestring, "line 1\nline 2\n");
 	assert_string_equal(at(service_of(answer, 1), "outcome")->valuestring, "done");
 	cJSON_Delete(answer);
 	close(fd);
