@@ -58,13 +58,23 @@ TESTS += tests/unit/wire_rpc
 endif
 
 if HAVE_CMOCKA
-CONF_TESTS = tests/unit/conf_yaml
+CONF_TESTS = tests/unit/conf_yaml tests/unit/conf_check tests/unit/conf_expand \
+	tests/unit/conf_plan
 check_PROGRAMS += $(CONF_TESTS)
 TESTS += $(CONF_TESTS)
 CONF_LIBS = src/conf/libconf.a src/base/libbase.a $(CMOCKA_LIBS) $(YAML_LIBS)
 tests_unit_conf_yaml_SOURCES = tests/unit/conf_yaml.c tests/unit/conf_help.h
 tests_unit_conf_yaml_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_yaml_LDADD = $(CONF_LIBS)
+tests_unit_conf_check_SOURCES = tests/unit/conf_check.c tests/unit/conf_help.h
+tests_unit_conf_check_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_check_LDADD = $(CONF_LIBS)
+tests_unit_conf_expand_SOURCES = tests/unit/conf_expand.c tests/unit/conf_help.h
+tests_unit_conf_expand_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_expand_LDADD = $(CONF_LIBS)
+tests_unit_conf_plan_SOURCES = tests/unit/conf_plan.c tests/unit/conf_help.h
+tests_unit_conf_plan_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_plan_LDADD = $(CONF_LIBS)
 endif
 
 # The engine, the captures and the rest of the daemon are the test's own.
