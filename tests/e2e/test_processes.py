@@ -184,3 +184,19 @@ def test_an_unrelated_child_of_our_parent_is_not_touched(reeve):
     assert alive(other)
     os.kill(other, signal.SIGKILL)
     assert r.term() == 0
+
+
+def test_what_outlives_a_killed_main_process_in_a_session_of_its_own_is_asked_before_it_is_killed(reeve):
+    r = reeve("""
+services:
+  a:
+    command: [/bin/bash, -c, 'setsid bash -c "trap \\"echo asked > asked; exit\\" TERM; while :; do sleep 0.1; done" & exec sleep 1000']
+    working-dir: "${env.TMPDIR}"
+    stop: {timeout: 60s}
+""")
+    first = r.wait_state("a", "ready")
+    until("the stray", lambda: len(r.leftovers()) >= 3)
+    assert r.ctl("signal", "KILL", "a").returncode == 0
+    until("the next life", lambda: r.service("a").get("pid") not in (None, 0, first["pid"]), 20)
+    assert r.read("asked") == "asked\n"
+    assert r.term() == 0
