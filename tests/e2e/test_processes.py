@@ -192,7 +192,7 @@ services:
   a:
     command: [/bin/bash, -c, 'setsid bash -c "trap \\"echo asked > asked; exit\\" TERM; while :; do sleep 0.1; done" & exec sleep 1000']
     working-dir: "${env.TMPDIR}"
-    stop: {timeout: 60s}
+    stop: {timeout: 3s}
 """)
     first = r.wait_state("a", "ready")
     until("the stray", lambda: len(r.leftovers()) >= 3)
