@@ -325,6 +325,39 @@ static void a_removed_moved_or_truncated_file_is_made_anew(void **state)
 	assert_int_equal(strlen(slurp(w->path)), 1000);
 }
 
+static void a_file_put_in_its_place_is_continued(void **state)
+{
+	struct world *w = *state;
+	char other[160];
+	FILE *f;
+
+	snprintf(other, sizeof(other), "%s/other", w->dir);
+	open_and_begin(w);
+	out(w, "one\n");
+	f = fopen(other, "w");
+	fputs("theirs\n", f);
+	fclose(f);
+	rename(other, w->path);
+	pass_time();
+	out(w, "two\n");
+	assert_string_equal(slurp(w->path), "theirs\ntwo\n");
+}
+
+static void a_numbered_file_that_is_missing_makes_room(void **state)
+{
+	struct world *w = *state;
+
+	w->conf.max_size = 1000;
+	open_and_begin(w);
+	lines(w, w->out, 0, 35);
+	assert_int_equal(atoi(slurp(numbered(w, 3))), 0);
+	unlink(numbered(w, 2));
+	lines(w, w->out, 35, 45);
+	assert_int_equal(atoi(slurp(numbered(w, 3))), 0); /* the oldest stays */
+	assert_int_equal(atoi(slurp(numbered(w, 2))), 20);
+	assert_int_equal(atoi(slurp(numbered(w, 1))), 30);
+}
+
 static void a_removed_folder_is_made_again(void **state)
 {
 	struct world *w = *state;
@@ -589,6 +622,8 @@ static void a_limit_on_file_sizes_loses_lines_with_a_note(void **state)
 {
 	struct world *w = *state;
 	struct rlimit r;
+	uint64_t before;
+	const char *note;
 
 	signal(SIGXFSZ, SIG_IGN);
 	open_and_begin(w);
@@ -596,7 +631,16 @@ static void a_limit_on_file_sizes_loses_lines_with_a_note(void **state)
 	r.rlim_cur = 65536 - 50;
 	setrlimit(RLIMIT_FSIZE, &r);
 	lines_are_lost_and_logging_resumes(w, lift_limit);
+	before = rv_capture_lost(w->c);
+	r.rlim_cur = 65536 + 1000;
+	setrlimit(RLIMIT_FSIZE, &r);
+	lines(w, w->out, 8000, 8100);
 	lift_limit(w);
+	poll(NULL, 0, 1100); /* the longest pause between two attempts, and a little */
+	out(w, "here again\n");
+	note = strstr(strstr(slurp(w->path), "\nreeve: ") + 1, "\nreeve: ");
+	assert_non_null(note); /* the second note has the second loss only */
+	assert_int_equal(strtoull(note + 8, NULL, 10), rv_capture_lost(w->c) - before);
 }
 
 static void remove_filler(struct world *w)
@@ -693,6 +737,8 @@ int main(void)
 		CASE(rotation_keeps_every_line_whole_and_every_file_bounded),
 		CASE(no_more_files_are_kept_than_asked), CASE(keep_0_empties_the_file),
 		CASE(a_removed_moved_or_truncated_file_is_made_anew),
+		CASE(a_file_put_in_its_place_is_continued),
+		CASE(a_numbered_file_that_is_missing_makes_room),
 		CASE(a_removed_folder_is_made_again),
 		CASE(a_folder_in_the_way_of_rotation_is_stepped_over),
 		CASE(a_path_that_is_impossible_fails_at_once_and_is_named),
@@ -708,5 +754,6 @@ int main(void)
 		CASE(a_full_disk_loses_lines_with_a_note), /* last: in a mount namespace of its own */
 	};
 
+	alarm(120); /* whatever blocks is a fault */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
