@@ -1,0 +1,347 @@
+"""reevectl and the control socket of a real reeve (field case 30; exit statuses)."""
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import pytest
+
+import harness
+from harness import until
+
+PAIR = """
+services:
+  db: {command: [/bin/sleep, "1000"]}
+  web:
+    command: [/bin/sh, -c, 'echo one; echo two; printf "\\033[31m\\377\\n"; exec sleep 1000']
+    needs: [db]
+  broken: {command: [/bin/sh, -c, 'echo boom >&2; exit 3'], startup: disabled, ready: {tcp: "127.0.0.1:1"}}
+  slow: {command: [/bin/sleep, "1000"], startup: disabled, ready: {tcp: "127.0.0.1:1", timeout: 60s}}
+"""
+
+
+def ask(path, *requests):
+    """Sends raw lines and returns as many answers."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(20 * harness.SLACK)
+        s.connect(path)
+        s.sendall("".join(json.dumps(r) + "\n" for r in requests).encode())
+        f = s.makefile()
+        return [json.loads(f.readline()) for _ in requests]
+
+
+def call(method, ident=1, **params):
+    return {"jsonrpc": "2.0", "id": ident, "method": method, "params": params}
+
+
+def ctl_nobody(*args, **more):
+    env = dict(os.environ, **more.pop("env", {}))
+    return subprocess.run([harness.REEVECTL, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=20 * harness.SLACK, env=env, **more)
+
+
+def test_every_way_to_end_has_its_exit_status(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert r.ctl("status").returncode == 0
+    assert r.ctl("status", "web", "db").returncode == 0
+    assert r.ctl("status", "broken").returncode == 3
+    assert r.ctl("start", "web").returncode == 0, "what runs is a success"
+    got = r.ctl("start", "broken")
+    assert got.returncode == 1 and "broken" in got.stderr and "exited with 3" in got.stderr and "boom" in got.stderr
+    assert r.ctl("wait", "broken").returncode == 3
+    assert r.ctl("signal", "HUP", "broken").returncode == 3
+    got = r.ctl("stop", "wbe", "nothing")
+    assert got.returncode == 4 and 'did you mean "web"' in got.stderr and "nothing" in got.stderr
+    assert r.service("web")["state"] == "ready", "unknown names: nothing is changed"
+    assert r.ctl("start", "slow", "--timeout", "100ms").returncode == 6
+    assert r.ctl("wait", "slow", "--timeout=100ms").returncode == 6
+    assert r.ctl("stop", "slow").returncode == 0
+    assert r.ctl("restart", "web", "--generation", "999").returncode == 8
+    generation = r.service("web")["generation"]
+    assert r.ctl("restart", "web", "--generation", str(generation)).returncode == 0
+    assert r.service("web")["generation"] > generation
+    assert r.ctl("stop", "broken").returncode == 0, "what is stopped is a success"
+    assert r.term() == 0
+
+
+@pytest.mark.parametrize("args, hint", [
+    (["strat", "web"], "did you mean start"),
+    (["status", "--jsno"], "did you mean --json"),
+    (["start"], "needs a name"),
+    (["start", "--all", "web"], "exclude"),
+    (["signal", "NOPE", "web"], "not a signal"),
+    (["signal", "KILL"], "signal"),
+    (["wait", "--ready", "--stopped"], "exclude"),
+    (["wait", "--timeout", "soon"], "duration"),
+    (["wait", "--timeout"], "missing"),
+    (["status", "--follow"], "takes no"),
+    (["plan", "web"], "takes no names"),
+    ([], "verb"),
+])
+def test_a_wrong_command_line_is_2_and_says_why(args, hint):
+    got = ctl_nobody(*args)
+    assert got.returncode == 2 and hint in got.stderr, got.stderr
+
+
+def test_help_and_version_need_no_reeve():
+    assert "reevectl" in ctl_nobody("--version").stdout
+    for args in (["--help"], ["-h"], ["logs", "--help"]):
+        got = ctl_nobody(*args)
+        assert got.returncode == 0 and "usage: reevectl" in got.stdout
+    assert "--follow" in ctl_nobody("logs", "--help").stdout
+
+
+def test_options_stand_before_or_behind_the_verb(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    for args in (["-s", r.socket, "--json", "status", "db"], ["status", "db", "--json", "-s", r.socket],
+                 ["status", "--socket=" + r.socket, "--json", "--", "db"]):
+        got = ctl_nobody(*args)
+        assert json.loads(got.stdout)["services"][0]["name"] == "db", got.stderr
+    got = ctl_nobody("status", env={"REEVE_SOCKET": r.socket})
+    assert got.returncode == 0
+    assert r.term() == 0
+
+
+def test_json_is_one_line_also_for_errors(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    for args in (["status"], ["version"], ["plan"], ["plugins"], ["check"], ["logs", "web"], ["wait"], ["start", "web"],
+                 ["signal", "CONT", "web"], ["stop", "nix"]):
+        got = r.ctl("--json", *args)
+        assert got.stdout.count("\n") == 1, (args, got.stdout)
+        json.loads(got.stdout)
+    assert json.loads(r.ctl("--json", "stop", "nix").stdout)["error"]["data"]["class"] == "no-such-service"
+    assert r.term() == 0
+
+
+def test_the_table_has_its_columns_and_no_colour_in_a_pipe(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    out = r.ctl("status").stdout
+    head, *rows = out.splitlines()
+    assert head.split() == ["NAME", "STATE", "PID", "UPTIME", "RESTARTS", "LAST"]
+    assert [row.split()[0] for row in rows][:2] == ["db", "web"], "in start order"
+    assert len({row.index(row.split()[1]) for row in rows}) == 1, "aligned"
+    assert "\033" not in out
+    assert r.term() == 0
+
+
+def test_logs_come_as_they_were_written(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    until("the lines", lambda: r.log("web").count("\n") >= 3)
+    raw = subprocess.run([harness.REEVECTL, "-s", r.socket, "logs", "web"], capture_output=True, timeout=20)
+    assert raw.stdout == b"one\ntwo\n\033[31m\377\n"
+    assert r.ctl("logs", "-n", "2", "web").stdout.splitlines()[0] == "two"
+    both = r.ctl("logs", "-n1", "web", "db").stdout
+    assert both.startswith("web | ") and "two" not in both
+    assert r.term() == 0
+
+
+def test_follow_shows_the_next_life_too_and_ends_with_reeve(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    p = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "logs", "-f", "-n", "0", "web"], stdout=subprocess.PIPE)
+    seen = []
+    t = threading.Thread(target=lambda: [seen.append(line) for line in p.stdout])
+    t.start()
+    until("the tail", lambda: len(seen) >= 3)
+    assert r.ctl("restart", "web").returncode == 0
+    until("the next life", lambda: seen.count(b"two\n") == 2)
+    assert r.term() == 0
+    assert p.wait(20) == 0
+    t.join()
+
+
+def test_stopping_the_wait_does_not_stop_the_operation(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    p = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "start", "slow"])
+    r.wait_state("slow", "starting")
+    p.send_signal(signal.SIGINT)
+    assert p.wait(10) == -signal.SIGINT
+    time.sleep(0.1)
+    assert r.service("slow")["state"] == "starting"
+    assert r.ctl("start", "slow", "--no-wait").returncode == 0
+    assert r.term() == 0
+
+
+def test_shutdown_waits_until_reeve_is_gone(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert r.ctl("shutdown").returncode == 0
+    assert r.wait(5) == 0
+    assert not os.path.exists(r.socket)
+
+
+def test_start_is_refused_while_reeve_shuts_down(reeve):
+    r = reeve("""
+services:
+  web: {command: [/bin/sleep, "1000"], startup: disabled}
+  deaf: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, stop: {timeout: 3s}}
+""")
+    r.wait_ready()
+    assert r.ctl("shutdown", "--no-wait").returncode == 0
+    got = r.ctl("start", "web")
+    assert got.returncode == 1 and "shutting down" in got.stderr
+    assert r.wait(20) == 0
+
+
+def test_a_check_of_broken_files_is_1_and_changes_nothing(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert r.ctl("check").returncode == 0
+    r.write("reeve.yaml", "services: {web: {comand: [/bin/true]}, a: {command: [/bin/true], needs: [b]}}\n")
+    got = r.ctl("check")
+    assert got.returncode == 1
+    assert "reeve.yaml:1:" in got.stderr and "command" in got.stderr and "'b'" in got.stderr
+    assert r.service("web")["state"] == "ready"
+    assert r.term() == 0
+
+
+# -- the protocol by hand ---------------------------------------------------------------------------------------------
+
+def test_the_protocol_can_be_spoken_by_hand(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    a, b, c = ask(r.socket, call("status", 1, names=["web"]), call("nonsense", 2), call("stop", "x", names=["db"]))
+    assert a["result"]["services"][0]["pid"] > 0
+    assert b["error"]["code"] == -32601
+    assert c["id"] == "x" and c["result"]["services"][0]["state"] == "stopped"
+    assert r.service("web")["pid"] is None, "dependents go first"
+    assert r.term() == 0
+
+
+def test_garbage_slow_and_silent_clients_hold_nobody_up(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    held = []
+    for junk in (b"\x00\xff\n" * 100, b"{" * 200000, b"GET / HTTP/1.1\r\n\r\n", b""):
+        s = socket.socket(socket.AF_UNIX)
+        s.setblocking(False)
+        s.connect(r.socket)
+        try:
+            s.send(junk)
+        except BlockingIOError:
+            pass
+        held.append(s)
+    greedy = socket.socket(socket.AF_UNIX)
+    greedy.connect(r.socket)
+    greedy.setblocking(False)
+    line = (json.dumps(call("status")) + "\n").encode() * 100
+    try:
+        for _ in range(200):
+            greedy.send(line)  # reads nothing
+    except BlockingIOError:
+        pass
+    assert r.ctl("status").returncode == 0
+    assert r.ctl("restart", "web").returncode == 0
+    for s in held + [greedy]:
+        s.close()
+    assert r.term() == 0
+
+
+@pytest.mark.root
+def test_others_may_look_but_not_touch(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    os.chmod(r.socket, 0o666)
+    os.chmod(r.dir, 0o755)
+
+    def as_nobody(*args):
+        return subprocess.run([harness.REEVECTL, "-s", r.socket, *args], capture_output=True, text=True, timeout=20,
+                              user=65534, group=65534, extra_groups=[])
+    if as_nobody("--version").returncode != 0:
+        pytest.skip("another user cannot execute this build")
+    assert as_nobody("status").returncode == 0
+    assert as_nobody("wait", "web").returncode == 0
+    assert as_nobody("version").returncode == 0
+    for args in (["stop", "web"], ["logs", "web"], ["plan"], ["shutdown"], ["signal", "KILL", "web"], ["check"]):
+        got = as_nobody(*args)
+        assert got.returncode == 5, (args, got.stderr)
+    os.chmod(r.socket, 0o600)
+    assert as_nobody("status").returncode == 5
+    assert r.service("web")["state"] == "ready"
+    assert r.term() == 0
+
+
+# -- the socket file (field case 30) ----------------------------------------------------------------------------------
+
+def test_a_socket_left_by_a_killed_reeve_is_replaced(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    r.signal(signal.SIGKILL)
+    r.wait()
+    for pid in r.leftovers():
+        os.kill(pid, signal.SIGKILL)
+    until("all to be gone", lambda: not r.leftovers())
+    assert os.path.exists(r.socket)
+    assert r.ctl("status").returncode == 7
+    again = subprocess.Popen([harness.REEVE, "-c", r.path("base.yaml"), "-c", r.path("reeve.yaml"), "--plugin-dir", harness.PLUGINS],
+                             stderr=subprocess.PIPE, env=r.env, cwd=r.dir)
+    try:
+        until("the second life", lambda: r.ctl("status").returncode == 0)
+        second = subprocess.run(again.args, capture_output=True, text=True, env=r.env, cwd=r.dir, timeout=30)
+        assert second.returncode != 0 and "another reeve" in second.stderr
+        assert r.ctl("status").returncode == 0
+    finally:
+        again.terminate()
+        assert again.wait(30) == 0
+    assert not os.path.exists(r.socket)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "dangling", "link"])
+def test_what_is_no_socket_survives(once, tmp_path, kind):
+    run = tmp_path / "run"
+    run.mkdir()
+    path, target = run / "control.sock", run / "target"
+    if kind == "file":
+        path.write_text("keep")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(target)
+        if kind == "link":
+            target.write_text("keep")
+    conf = tmp_path / "r.yaml"
+    conf.write_text("version: 1\nreeve: {runtime-dir: %s, log: {dir: %s}}\nservices: {a: {command: [/bin/sleep, '1']}}\n" % (run, tmp_path))
+    got = once("-c", str(conf), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode not in (0, 1) and str(path) in got.stderr, got.stderr
+    mode = os.lstat(path).st_mode
+    assert {"file": stat.S_ISREG, "folder": stat.S_ISDIR, "dangling": stat.S_ISLNK, "link": stat.S_ISLNK}[kind](mode)
+    assert kind not in ("file", "link") or path.read_text() == "keep"
+    assert kind != "dangling" or not target.exists()
+
+
+def test_mode_is_as_configured_and_hup_brings_a_removed_socket_back(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert stat.S_IMODE(os.stat(r.socket).st_mode) == 0o660
+    os.unlink(r.socket)
+    assert r.ctl("status").returncode == 7
+    r.signal(signal.SIGHUP)
+    until("the socket", lambda: os.path.exists(r.socket))
+    assert r.ctl("status").returncode == 0
+    assert r.term() == 0
+
+
+def test_nobody_there_is_not_running_and_7(tmp_path):
+    got = ctl_nobody("-s", str(tmp_path / "none.sock"), "status")
+    assert got.returncode == 7 and "not running" in got.stderr and "none.sock" in got.stderr
+    stale = str(tmp_path / "stale.sock")
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(stale)
+    assert ctl_nobody("-s", stale, "status").returncode == 7
+    s.listen(0)
+    for verb in (["status"], ["start", "web"], ["wait"]):
+        began = time.monotonic()
+        got = ctl_nobody("-s", stale, *verb)
+        assert got.returncode == 7 and "not running" in got.stderr
+        assert time.monotonic() - began < 6 * harness.SLACK
+    s.close()
