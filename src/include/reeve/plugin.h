@@ -422,6 +422,33 @@ static inline const char *reeve_env(const struct reeve_turn *t, const char *name
 	return NULL;
 }
 
+/* The last value of a flag in an argv: of `--port 80`, `--port=80`; NULL: not there, or without one. */
+static inline const char *reeve_flag(const char *const *argv, const char *flag)
+{
+	size_t n = __builtin_strlen(flag);
+	const char *value = NULL;
+
+	for (size_t i = 0; argv && argv[i]; i++) {
+		if (__builtin_strncmp(argv[i], flag, n) != 0)
+			continue;
+		if (argv[i][n] == '=')
+			value = argv[i] + n + 1;
+		else if (!argv[i][n] && argv[i + 1])
+			value = argv[i + 1];
+	}
+	return value;
+}
+
+/* A port in decimal; 0: it is none. */
+static inline uint16_t reeve_port_of(const char *s)
+{
+	uint32_t v = 0;
+
+	for (; s && *s >= '0' && *s <= '9' && v <= 65535; s++)
+		v = 10 * v + (uint32_t)(*s - '0');
+	return s && !*s && v <= 65535 ? (uint16_t)v : 0;
+}
+
 /* The log path of a convention: a variable that is set and not empty, then the option; NULL: neither. */
 static inline const char *reeve_log_file(
 	const struct reeve_turn *t, const char *variable, const char *option)
@@ -432,6 +459,26 @@ static inline const char *reeve_log_file(
 		return s;
 	s = reeve_option_text(t, option);
 	return *s ? s : NULL;
+}
+
+/* ---- helpers: judging an HTTP answer ---------------------------------------------------------- */
+
+/* What readiness makes of the answer in t->http, before its body is looked at. OK: a whole answer with
+   this status. RETRY: nobody there yet, or busy: refused, timed out, broken off, 429, 5xx. FAIL: any
+   other status, for it will not change by waiting. Sets why to "METHOD URL answered 404, expected 200",
+   or to what went wrong on the way. */
+static inline enum reeve_next reeve_expect(
+	struct reeve_turn *t, const char *method, const char *url, int status)
+{
+	if (t->http.transport != REEVE_HTTP_DONE) {
+		t->why = reeve_fmt(t, "%s %s: %s", method, url, t->http.error);
+		return t->http.transport == REEVE_HTTP_INVALID ? REEVE_FAIL : REEVE_RETRY;
+	}
+	if (t->http.status == status)
+		return REEVE_OK;
+	t->why = reeve_fmt(
+		t, "%s %s answered %d, expected %d", method, url, t->http.status, status);
+	return t->http.status == 429 || t->http.status >= 500 ? REEVE_RETRY : REEVE_FAIL;
 }
 
 #ifdef __cplusplus

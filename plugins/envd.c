@@ -1,0 +1,163 @@
+/* envd: the daemon in a sandbox through which SDKs reach its processes and files.
+ *
+ * Its command line is Go's: -x and --x are the same, the last -port wins, the first word without a dash
+ * ends the flags. It is ready when GET /health answers 204; a 200 comes from somebody else. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <reeve/plugin.h>
+
+static const struct reeve_option options[] = {
+	{.name = "bin",
+		.type = REEVE_PATH,
+		.preset = "/usr/bin/envd",
+		.env = "ENVD_BIN",
+		.summary = "the program"},
+	{.name = "port",
+		.type = REEVE_PORT,
+		.preset = "49983",
+		.env = "ENVD_PORT",
+		.summary = "where it listens; a -port in extra-args wins"},
+	{.name = "extra-args",
+		.type = REEVE_WORDS,
+		.env = "ENVD_EXTRA_ARGS",
+		.summary = "more arguments, behind -port; split at blanks, no quotes, no globbing"},
+	{.name = "log-file",
+		.type = REEVE_PATH,
+		.env = "ENVD_LOG_FILE",
+		.summary = "where its output goes; - is reeve's own output; default: the service's "
+			   "log"},
+	{.name = "token",
+		.type = REEVE_SECRET,
+		.summary = "X-Access-Token of its control endpoints; /health never asks for it"},
+	{0},
+};
+
+/* The flag that a word is, without its dashes; NULL: the word ends the flags. *len: up to a '='. */
+static const char *flag_of(const char *word, size_t *len)
+{
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	word += word[1] == '-' ? 2 : 1;
+	*len = strcspn(word, "=");
+	return *word ? word : NULL;
+}
+
+static bool is_flag(const char *flag, size_t len, const char *name)
+{
+	return strlen(name) == len && strncmp(flag, name, len) == 0;
+}
+
+static const char *const *argv_of(struct reeve_turn *t)
+{
+	const struct reeve_value *extra = reeve_option(t, "extra-args");
+	struct reeve_list argv = {0};
+	bool given = false;
+	const char *w;
+	size_t at = 0, len;
+
+	if (t->command)
+		return t->command;
+	reeve_add(t, &argv, reeve_option_text(t, "bin"));
+	reeve_add(t, &argv, "-port");
+	reeve_add(t, &argv, reeve_option_text(t, "port"));
+	while ((w = reeve_word(extra, &at))) {
+		const char *flag = flag_of(w, &len);
+
+		given |= flag && is_flag(flag, len, "isnotfc");
+		reeve_add(t, &argv, w);
+	}
+	/* Outside Firecracker it would wait for a metadata service that is not there. */
+	if (!given)
+		reeve_add(t, &argv, "-isnotfc");
+	return argv.v;
+}
+
+/* The value of the last -port that Go's flag package would see; NULL: none. */
+static const char *port_word(const char *const *argv)
+{
+	static const char *const valued[] = {"port", "cgroup-root", "cmd"};
+	const char *found = NULL;
+
+	for (size_t i = 1; argv && argv[0] && argv[i]; i++) {
+		size_t len;
+		const char *flag = flag_of(argv[i], &len), *value;
+		bool takes = false;
+
+		if (!flag)
+			break;
+		for (size_t k = 0; k < sizeof(valued) / sizeof(valued[0]); k++)
+			takes |= is_flag(flag, len, valued[k]);
+		value = flag[len] == '=' ? flag + len + 1 : takes ? argv[i + 1] : NULL;
+		if (is_flag(flag, len, "port"))
+			found = value ? value : "";
+		if (takes && flag[len] != '=' && argv[i + 1])
+			i++;
+	}
+	return found;
+}
+
+/* 0: t->why says what is wrong. */
+static uint16_t port_of(struct reeve_turn *t, const char *const *argv)
+{
+	const char *word = port_word(argv);
+	long long port = word ? 0 : reeve_option_int(t, "port");
+	char *end;
+
+	if (word && *word) {
+		port = strtoll(word, &end, 0);
+		if (*end)
+			port = 0;
+	}
+	if (port >= 1 && port <= 65535)
+		return (uint16_t)port;
+	t->why = reeve_fmt(
+		t, "-port %s in its arguments is no port (1 to 65535)", word ? word : "");
+	return 0;
+}
+
+static enum reeve_next start(void *self, struct reeve_turn *t)
+{
+	const char *const *argv = argv_of(t);
+	uint16_t port = port_of(t, argv);
+
+	(void)self;
+	if (!port)
+		return REEVE_FAIL;
+	t->process.argv = argv;
+	t->process.log_file = reeve_log_file(t, "ENVD_LOG_FILE", "log-file");
+	t->process.is_static = true;
+	reeve_port(t, port);
+	return REEVE_OK;
+}
+
+static enum reeve_next probe(void *self, struct reeve_turn *t)
+{
+	uint16_t port = port_of(t, argv_of(t));
+	const char *url = reeve_fmt(t, "http://127.0.0.1:%u/health", port);
+	enum reeve_next next;
+
+	(void)self;
+	if (!port)
+		return REEVE_FAIL;
+	if (t->step == 0) {
+		t->http.url = url;
+		return REEVE_HTTP;
+	}
+	next = reeve_expect(t, "GET", url, 204);
+	if (next == REEVE_FAIL && t->http.status >= 200 && t->http.status < 300)
+		t->why = reeve_fmt(t, "%s: it is not envd that answers on port %u", t->why, port);
+	return next;
+}
+
+static const struct reeve_ops ops = {
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+
+REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
+	.abi = REEVE_ABI,
+	.size = sizeof(struct reeve_plugin),
+	.name = "envd",
+	.summary = "gives SDKs the processes and files of a sandbox",
+	.options = options,
+	.ops = &ops,
+};

@@ -1,0 +1,214 @@
+/* mcp-gateway: MCP servers behind one address, by a gateway that stays in the foreground.
+ *
+ * How it is started is the configuration's `command`. It is ready when an MCP `initialize` request is
+ * answered with a result: a gateway whose server is missing may listen, and answer all else. */
+#include <string.h>
+
+#include <cJSON.h>
+
+#include <reeve/plugin.h>
+
+static const struct reeve_option options[] = {
+	{.name = "port",
+		.type = REEVE_PORT,
+		.preset = "50005",
+		.summary = "where it listens; unless given, a --port of the command is followed"},
+	{.name = "path",
+		.type = REEVE_STRING,
+		.preset = "/mcp",
+		.summary = "the path of its MCP endpoint"},
+	{.name = "token",
+		.type = REEVE_SECRET,
+		.env = "GATEWAY_ACCESS_TOKEN",
+		.summary = "bearer token; the gateway gets it as GATEWAY_ACCESS_TOKEN and "
+			   "MCP_GATEWAY_AUTH_TOKEN"},
+	{.name = "config",
+		.type = REEVE_JSON,
+		.summary = "servers and their settings; the gateway gets it as JSON in "
+			   "MCP_GATEWAY_CONFIG"},
+	{0},
+};
+
+static uint16_t port_of(const struct reeve_turn *t)
+{
+	uint16_t port = reeve_port_of(reeve_flag(t->command, "--port"));
+
+	return port && !reeve_option_given(t, "port") ? port
+						      : (uint16_t)reeve_option_int(t, "port");
+}
+
+static enum reeve_next start(void *self, struct reeve_turn *t)
+{
+	const char *token = reeve_option_text(t, "token"), *config = reeve_option_text(t, "config");
+	struct reeve_list env = {0};
+
+	(void)self;
+	if (!t->command) {
+		t->why = "needs `command`: how the gateway is started and stays in the foreground, "
+			 "e.g. "
+			 "[mcp-proxy, --port, \"50005\", --, my-mcp-server]";
+		return REEVE_FAIL;
+	}
+	if (*reeve_option_text(t, "path") != '/') {
+		t->why = "option path must begin with /";
+		return REEVE_FAIL;
+	}
+	if (*token) {
+		reeve_add(t, &env, reeve_fmt(t, "GATEWAY_ACCESS_TOKEN=%s", token));
+		reeve_add(t, &env, reeve_fmt(t, "MCP_GATEWAY_AUTH_TOKEN=%s", token));
+	}
+	if (*config)
+		reeve_add(t, &env, reeve_fmt(t, "MCP_GATEWAY_CONFIG=%s", config));
+	t->process.argv = t->command;
+	t->process.env = env.v;
+	t->process.is_static = true;
+	reeve_port(t, port_of(t));
+	return REEVE_OK;
+}
+
+static void ask(struct reeve_turn *t, const char *url)
+{
+	static const char body[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+		"\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+		"\"clientInfo\":{\"name\":\"reeve\",\"version\":\"1\"}}}";
+	const char *token = reeve_option_text(t, "token");
+	struct reeve_list headers = {0};
+
+	reeve_add(t, &headers, "Content-Type: application/json");
+	reeve_add(t, &headers, "Accept: application/json, text/event-stream");
+	if (*token)
+		reeve_add(t, &headers, reeve_fmt(t, "Authorization: Bearer %s", token));
+	t->http.method = "POST";
+	t->http.url = url;
+	t->http.headers = headers.v;
+	t->http.body = body;
+	t->http.body_len = sizeof(body) - 1;
+}
+
+/* A reply of JSON-RPC: 1 a result, 0 an error (its message in *error), -1 neither. */
+static int judge_json(struct reeve_turn *t, const char *text, size_t n, const char **error)
+{
+	cJSON *json = cJSON_ParseWithLength(text, n);
+	const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, "error");
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(e, "message");
+	int verdict = -1;
+
+	if (cJSON_GetObjectItemCaseSensitive(json, "result"))
+		verdict = 1;
+	else if (cJSON_IsObject(e))
+		verdict = 0;
+	if (verdict == 0)
+		*error = reeve_fmt(t, "%.200s", cJSON_IsString(m) ? m->valuestring : "no message");
+	cJSON_Delete(json);
+	return verdict;
+}
+
+/* The answer is one JSON object, or a stream of events, each line "data: {...}". A stream that was left
+   open counts for what has come. */
+static int judge_body(struct reeve_turn *t, const char **error)
+{
+	const char *s = t->http.answer, *end = s + t->http.answer_len;
+	int verdict = judge_json(t, s, t->http.answer_len, error);
+
+	while (verdict < 0 && s < end) {
+		size_t n = strcspn(s, "\r\n");
+
+		if (strncmp(s, "data:", 5) == 0)
+			verdict = judge_json(t, s + 5, n - 5, error);
+		s += n + 1;
+	}
+	return verdict;
+}
+
+static enum reeve_next judge(struct reeve_turn *t, const char *url)
+{
+	const char *error = "";
+	enum reeve_next next;
+	int verdict = t->http.status == 200 ? judge_body(t, &error) : -1;
+
+	if (verdict == 1)
+		return REEVE_OK;
+	next = reeve_expect(t, "POST", url, 200);
+	if (next == REEVE_FAIL && (t->http.status == 401 || t->http.status == 403))
+		t->why = reeve_fmt(
+			t, "%s: the gateway wants another token than option token", t->why);
+	if (next != REEVE_OK)
+		return next;
+	if (verdict == 0) { /* it may still be bringing its servers up */
+		t->why = reeve_fmt(
+			t, "POST %s: initialize was answered with an error: %s", url, error);
+		return REEVE_RETRY;
+	}
+	t->why = reeve_fmt(t,
+		"POST %s answered 200 without an MCP result: it is no MCP gateway that answers on "
+		"port %u",
+		url, port_of(t));
+	return REEVE_FAIL;
+}
+
+/* The session that our question opened; NULL: it keeps none. */
+static const char *session_of(struct reeve_turn *t)
+{
+	static const char name[] = "mcp-session-id:";
+	const char *s = t->http.answer_headers;
+
+	for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		size_t i = 0;
+
+		while (name[i] && (s[i] | 0x20) == (name[i] | 0x20))
+			i++;
+		if (!name[i])
+			return reeve_fmt(
+				t, "Mcp-Session-Id:%.*s", (int)strcspn(s + i, "\n"), s + i);
+	}
+	return NULL;
+}
+
+/* What we opened we close, so that a gateway is not left with a session nobody uses. */
+static enum reeve_next leave(struct reeve_turn *t, const char *url)
+{
+	const char *session = session_of(t), *token = reeve_option_text(t, "token");
+	struct reeve_list headers = {0};
+
+	if (!session)
+		return REEVE_OK;
+	reeve_add(t, &headers, session);
+	if (*token)
+		reeve_add(t, &headers, reeve_fmt(t, "Authorization: Bearer %s", token));
+	t->http = (struct reeve_http){.method = "DELETE",
+		.url = url,
+		.headers = headers.v,
+		.timeout_ns = INT64_C(500000000)};
+	return REEVE_HTTP;
+}
+
+static enum reeve_next probe(void *self, struct reeve_turn *t)
+{
+	const char *url = reeve_fmt(
+		t, "http://127.0.0.1:%u%s", port_of(t), reeve_option_text(t, "path"));
+	enum reeve_next next;
+
+	(void)self;
+	if (t->step == 0) {
+		ask(t, url);
+		return REEVE_HTTP;
+	}
+	if (t->step >
+		1) /* the session is closed, or the gateway keeps it: it is ready either way */
+		return REEVE_OK;
+	next = judge(t, url);
+	return next == REEVE_OK ? leave(t, url) : next;
+}
+
+static const struct reeve_ops ops = {
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+
+REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
+	.abi = REEVE_ABI,
+	.size = sizeof(struct reeve_plugin),
+	.name = "mcp-gateway",
+	.summary = "puts MCP servers behind one address",
+	.options = options,
+	.ops = &ops,
+};
