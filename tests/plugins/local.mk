@@ -110,4 +110,10 @@ tests_unit_host_http_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_host_http_LDADD = src/host/libhost.a src/wire/libwire.a src/sys/libsys.a \
 	src/base/libbase.a $(CMOCKA_LIBS) $(EV_LIBS)
 TESTS += tests/unit/host_http
+
+check_PROGRAMS += tests/unit/plugins
+tests_unit_plugins_SOURCES = tests/unit/plugins.c
+tests_unit_plugins_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plugins_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/plugins
 endif
