@@ -1,1 +1,2 @@
 dist_man_MANS += man/reevectl.1
+dist_man_MANS += man/reeve.8
