@@ -235,15 +235,12 @@ static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
 
 static bool read_verb(struct rv_words *w, const char *word)
 {
-	const char *names[RV_VERB_COUNT], *near;
+	const char *near = rv_verb_nearest(word);
 	char more[80] = "";
 
 	w->has_verb = rv_verb_from_name(word, &w->verb);
 	if (w->has_verb)
 		return true;
-	for (unsigned v = 0; v < RV_VERB_COUNT; v++)
-		names[v] = rv_verb_name((enum rv_verb)v);
-	near = rv_text_nearest(word, names, RV_VERB_COUNT);
 	if (near)
 		snprintf(more, sizeof(more), " (did you mean %s?)", near);
 	return complain("unknown verb ", word, more);

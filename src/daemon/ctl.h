@@ -76,6 +76,11 @@ void rv_verb_error(struct rv_conn *c, const struct rv_request *r, enum rv_rpc_co
 bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id);
 const char *rv_boot_name(enum rv_boot b);
 
+/* ctlplan.c */
+void rv_verb_check(struct rv_conn *c, const struct rv_request *r);
+void rv_verb_plan(struct rv_conn *c, const struct rv_request *r);
+void rv_verb_plugins(struct rv_conn *c, const struct rv_request *r);
+
 /* ctlwait.c */
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, stop, restart */
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);

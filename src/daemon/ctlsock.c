@@ -155,6 +155,7 @@ static bool open_at(
 	struct stat st;
 	bool stale;
 
+	(void)lock; /* held until we return */
 	if (!look_at_path(s->path, &stale, e))
 		return false;
 	if (fd < 0)

@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "daemon/capture.h"
 #include "daemon/ctl.h"
+#include "daemon/ctljudge.h"
 #include "wire/json.h"
 
 #define PRESET_TIMEOUT (60 * RV_SEC) /* and what the services' own bounds add to it */
@@ -20,20 +21,10 @@
 #define TAIL_BYTES     2048
 #define SCAN_MAX       64 /* with more services than this, a wait looks at the first open one only */
 
-enum aim { AIM_START, AIM_STOP, AIM_RESTART, AIM_READY, AIM_STOPPED, AIM_EXITED };
-
-struct entry {
-	rv_id id;
-	uint64_t before; /* the generation when the request came */
-	bool was_there; /* it already was what was asked for */
-	bool decided;
-	enum rv_rpc_outcome outcome;
-};
-
 struct rv_wait {
 	struct rv_wait *next;
 	struct rv_conn *conn;
-	enum aim aim;
+	enum rv_aim aim;
 	bool whole; /* the sandbox, not named services: boot must be decided too */
 	bool quiet; /* a notification */
 	bool no_wait; /* answered as soon as the core has seen it */
@@ -41,113 +32,19 @@ struct rv_wait {
 	ev_timer timer;
 	char id[RV_RPC_ID_MAX];
 	size_t count;
-	struct entry entries[];
+	struct rv_entry entries[];
 };
-
-/* --- judging ----------------------------------------------------------------------------------- */
-
-static bool is_idle(enum rv_state s)
-{
-	return s == RV_STOPPED || s == RV_EXITED || s == RV_FAILED;
-}
-
-/* What it waits for will not come by itself. */
-static bool ground_is_lost(struct rv_engine *g, const struct rv_look *look)
-{
-	struct rv_look below;
-
-	if (look->other == RV_NO_ID)
-		return false;
-	below = rv_engine_look(g, look->other).look;
-	return below.state == RV_FAILED ||
-		(below.state == RV_STOPPED && (below.flags & RV_LOOK_HELD));
-}
-
-static bool is_task(struct rv_engine *g, rv_id id)
-{
-	return rv_engine_conf(g)->services[id].type == RV_TASK;
-}
-
-/* `lost` is the outcome when it cannot get there. */
-static enum rv_rpc_outcome judge_up(struct rv_engine *g, enum aim aim, const struct entry *e,
-	const struct rv_look *look, enum rv_rpc_outcome lost)
-{
-	bool fresh = aim != AIM_RESTART || look->generation > e->before;
-	enum rv_rpc_outcome not_yet = rv_engine_closing(g) ? lost : RV_DONE_YET;
-
-	switch (look->state) {
-	case RV_READY: return fresh ? RV_DONE_OK : not_yet;
-	case RV_UNHEALTHY: return fresh && aim != AIM_READY ? RV_DONE_OK : not_yet;
-	case RV_ADOPTED: return aim == AIM_RESTART ? lost : RV_DONE_OK;
-	case RV_EXITED:
-		if (!fresh)
-			return not_yet;
-		return aim != AIM_READY || is_task(g, e->id) ? RV_DONE_OK : lost;
-	case RV_FAILED: return lost;
-	case RV_STOPPED:
-		if ((look->flags & RV_LOOK_NEEDED) && !(look->flags & RV_LOOK_HELD))
-			return not_yet;
-		if (aim == AIM_READY && rv_engine_boot(g) == RV_BOOT_NOT_YET)
-			return not_yet;
-		return lost;
-	case RV_WAITING: return ground_is_lost(g, look) ? lost : not_yet;
-	case RV_KILLING: return look->why == RV_WHY_STUCK ? lost : not_yet;
-	case RV_QUEUED:
-	case RV_STARTING:
-	case RV_STOPPING:
-	case RV_BACKOFF: return not_yet;
-	case RV_STATE_COUNT: break;
-	}
-	return lost;
-}
-
-static enum rv_rpc_outcome judge_down(
-	enum aim aim, const struct entry *e, const struct rv_look *look, enum rv_rpc_outcome lost)
-{
-	bool held = look->flags & RV_LOOK_HELD;
-
-	if (aim == AIM_EXITED && is_idle(look->state))
-		return look->state == RV_EXITED ? RV_DONE_OK : lost;
-	if (is_idle(look->state))
-		return RV_DONE_OK;
-	if (look->state == RV_ADOPTED)
-		return lost; /* never signalled */
-	if (held &&
-		(look->state == RV_WAITING || look->state == RV_QUEUED ||
-			look->state == RV_BACKOFF))
-		return RV_DONE_OK;
-	if (look->state == RV_KILLING && look->why == RV_WHY_STUCK)
-		return lost;
-	if (aim == AIM_STOP && !held && look->generation > e->before)
-		return lost; /* somebody started it again */
-	return RV_DONE_YET;
-}
-
-static enum rv_rpc_outcome judge(struct rv_engine *g, enum aim aim, const struct entry *e)
-{
-	struct rv_look look = rv_engine_look(g, e->id).look;
-
-	switch (aim) {
-	case AIM_START:
-	case AIM_RESTART: return judge_up(g, aim, e, &look, RV_DONE_FAILED);
-	case AIM_READY: return judge_up(g, aim, e, &look, RV_DONE_NOT_READY);
-	case AIM_STOP: return judge_down(aim, e, &look, RV_DONE_FAILED);
-	case AIM_STOPPED:
-	case AIM_EXITED: return judge_down(aim, e, &look, RV_DONE_NOT_READY);
-	}
-	return RV_DONE_FAILED;
-}
 
 /* --- answers ----------------------------------------------------------------------------------- */
 
-static const char *note(const struct rv_wait *w, const struct entry *e)
+static const char *note(const struct rv_wait *w, const struct rv_entry *e)
 {
 	if (!e->was_there)
 		return "";
-	return w->aim == AIM_STOP ? "it was not running" : "it was running already";
+	return w->aim == RV_AIM_STOP ? "it was not running" : "it was running already";
 }
 
-static void explain(const struct rv_wait *w, const struct entry *e, const struct rv_view *v,
+static void explain(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v,
 	char *to, size_t size)
 {
 	const char *why = rv_why_text(v->look.why);
@@ -177,7 +74,7 @@ static void last_words(struct rv_engine *g, rv_id id, struct rv_buf *to)
 		rv_capture_tail(c, TAIL_LINES, TAIL_BYTES, true, to);
 }
 
-static void put_entry(struct rv_wait *w, const struct entry *e)
+static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 {
 	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
 	struct rv_buf tail = {0};
@@ -192,7 +89,7 @@ static void put_entry(struct rv_wait *w, const struct entry *e)
 	};
 
 	explain(w, e, &v, why, sizeof(why));
-	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= AIM_RESTART)
+	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= RV_AIM_RESTART)
 		last_words(w->conn->control->engine, e->id, &tail);
 	r.tail = tail.data;
 	r.tail_len = tail.len;
@@ -211,7 +108,7 @@ static void answer(struct rv_wait *w)
 	rv_rpc_begin(out, w->id);
 	RV_JSON_LIT(out, "{\"services\":[");
 	for (size_t i = 0; i < w->count; i++) {
-		const struct entry *e = &w->entries[i];
+		const struct rv_entry *e = &w->entries[i];
 		bool good = e->outcome == RV_DONE_OK || (w->no_wait && e->outcome == RV_DONE_YET);
 
 		ok &= good;
@@ -222,7 +119,7 @@ static void answer(struct rv_wait *w)
 		first = false;
 		put_entry(w, e);
 	}
-	if (w->whole && w->aim == AIM_READY)
+	if (w->whole && w->aim == RV_AIM_READY)
 		ok &= rv_engine_boot(g) == RV_BOOT_DONE || rv_engine_boot(g) == RV_BOOT_DEGRADED;
 	RV_JSON_LIT(out, "],\"boot\":");
 	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
@@ -259,18 +156,18 @@ static void conclude(struct rv_wait *w)
 static bool look_at(struct rv_wait *w)
 {
 	struct rv_engine *g = w->conn->control->engine;
-	bool waits = w->aim >= AIM_READY;
+	bool waits = w->aim >= RV_AIM_READY;
 	size_t open = 0;
 
-	if (w->whole && w->aim == AIM_READY && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY &&
+	if (w->whole && w->aim == RV_AIM_READY && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY &&
 		!rv_engine_closing(g))
 		return false;
 	for (size_t i = 0; i < w->count; i++) {
-		struct entry *e = &w->entries[i];
+		struct rv_entry *e = &w->entries[i];
 
 		if (e->decided)
 			continue;
-		e->outcome = judge(g, w->aim, e);
+		e->outcome = rv_ctl_judge(g, w->aim, e);
 		if (e->outcome == RV_DONE_YET && !w->no_wait) {
 			open++;
 			if (w->count > SCAN_MAX)
@@ -282,7 +179,8 @@ static bool look_at(struct rv_wait *w)
 			/* a wait that cannot succeed ends; the others are told as they are */
 			for (i++; i < w->count; i++)
 				if (!w->entries[i].decided)
-					w->entries[i].outcome = judge(g, w->aim, &w->entries[i]);
+					w->entries[i].outcome = rv_ctl_judge(
+						g, w->aim, &w->entries[i]);
 			return true;
 		}
 	}
@@ -347,22 +245,22 @@ static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 	return bound < MAX_TIMEOUT ? bound : MAX_TIMEOUT;
 }
 
-static bool is_there(enum aim aim, enum rv_state s)
+static bool is_there(enum rv_aim aim, enum rv_state s)
 {
 	switch (aim) {
-	case AIM_START: return s == RV_READY || s == RV_UNHEALTHY || s == RV_ADOPTED;
-	case AIM_STOP: return is_idle(s);
-	case AIM_RESTART:
-	case AIM_READY:
-	case AIM_STOPPED:
-	case AIM_EXITED: break;
+	case RV_AIM_START: return s == RV_READY || s == RV_UNHEALTHY || s == RV_ADOPTED;
+	case RV_AIM_STOP: return rv_ctl_is_idle(s);
+	case RV_AIM_RESTART:
+	case RV_AIM_READY:
+	case RV_AIM_STOPPED:
+	case RV_AIM_EXITED: break;
 	}
 	return false;
 }
 
 /* Takes what `ids` names and the request's bound; joins the list. */
-static struct rv_wait *wait_create(
-	struct rv_conn *c, const struct rv_request *r, enum aim aim, const rv_id *ids, size_t count)
+static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r, enum rv_aim aim,
+	const rv_id *ids, size_t count)
 {
 	struct rv_control *k = c->control;
 	struct rv_wait *w;
@@ -404,14 +302,15 @@ static struct rv_wait *wait_create(
 }
 
 /* --all means what boot would start; restart and stop, what runs or is on its way. */
-static size_t keep_meant(struct rv_engine *g, enum aim aim, rv_id *ids, size_t n)
+static size_t keep_meant(struct rv_engine *g, enum rv_aim aim, rv_id *ids, size_t n)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct rv_view v = rv_engine_look(g, ids[i]);
 
-		if (aim == AIM_START ? v.enabled : aim == AIM_STOP || !is_idle(v.look.state))
+		if (aim == RV_AIM_START ? v.enabled
+					: aim == RV_AIM_STOP || !rv_ctl_is_idle(v.look.state))
 			ids[kept++] = ids[i];
 	}
 	return kept;
@@ -421,15 +320,15 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_engine *g = c->control->engine;
 	struct rv_event e = {.kind = RV_EV_START};
-	enum aim aim = AIM_START;
+	enum rv_aim aim = RV_AIM_START;
 	rv_id *ids;
 	size_t n;
 
 	if (r->verb == RV_VERB_STOP) {
-		aim = AIM_STOP;
+		aim = RV_AIM_STOP;
 		e.kind = RV_EV_STOP;
 	} else if (r->verb == RV_VERB_RESTART) {
-		aim = AIM_RESTART;
+		aim = RV_AIM_RESTART;
 		e.kind = RV_EV_RESTART;
 	}
 	if (!rv_verb_resolve(c, r, &ids, &n))
@@ -438,7 +337,7 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 		n = keep_meant(g, aim, ids, n);
 	if (r->has_generation && rv_verb_is_stale(c, r, ids[0]))
 		n = SIZE_MAX;
-	else if (aim != AIM_STOP && rv_engine_closing(g))
+	else if (aim != RV_AIM_STOP && rv_engine_closing(g))
 		rv_verb_error(c, r, RV_RPC_REFUSED,
 			"reeve is shutting down: nothing is started any more");
 	else if (wait_create(c, r, aim, ids, n))
@@ -465,14 +364,14 @@ static size_t keep_essential(struct rv_engine *g, rv_id *ids, size_t n)
 
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r)
 {
-	static const enum aim aims[] = {AIM_READY, AIM_STOPPED, AIM_EXITED};
-	enum aim aim = aims[r->until];
+	static const enum rv_aim aims[] = {RV_AIM_READY, RV_AIM_STOPPED, RV_AIM_EXITED};
+	enum rv_aim aim = aims[r->until];
 	rv_id *ids;
 	size_t n;
 
 	if (!rv_verb_resolve(c, r, &ids, &n))
 		return;
-	if (!r->name_count && aim == AIM_READY)
+	if (!r->name_count && aim == RV_AIM_READY)
 		n = keep_essential(c->control->engine, ids, n);
 	if (!r->has_generation || !rv_verb_is_stale(c, r, ids[0]))
 		wait_create(c, r, aim, ids, n);

@@ -42,7 +42,9 @@ src_daemon_libdaemon_a_SOURCES += \
 # The control socket.
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/control.c src/daemon/control.h src/daemon/ctl.h \
+	src/daemon/ctljudge.c src/daemon/ctljudge.h \
 	src/daemon/ctllogs.c \
+	src/daemon/ctlplan.c \
 	src/daemon/ctlsock.c src/daemon/ctlsock.h \
 	src/daemon/ctlwait.c \
 	src/daemon/verbs.c

@@ -2,6 +2,6 @@ noinst_LIBRARIES += src/wire/libwire.a
 src_wire_libwire_a_SOURCES = \
 	src/wire/hostproto.c src/wire/hostproto.h \
 	src/wire/json.c src/wire/json.h \
-	src/wire/rpc.c src/wire/rpc.h
+	src/wire/rpc.c src/wire/rpc.h src/wire/rpcread.c
 src_wire_libwire_a_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)
 EXTRA_DIST += src/wire/README.md

@@ -36,6 +36,8 @@
 enum rv_verb { RV_VERBS(RV_VERB_ENUM) RV_VERB_COUNT };
 const char *rv_verb_name(enum rv_verb v);
 bool rv_verb_from_name(const char *name, enum rv_verb *v);
+/* The verb that is probably meant, or NULL. */
+const char *rv_verb_nearest(const char *word);
 bool rv_verb_is_open(enum rv_verb v);
 
 /* Error codes of the protocol: those of JSON-RPC, and ours, one a class. */

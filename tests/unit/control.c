@@ -425,7 +425,7 @@ static cJSON *hear_within(struct stage *s, int fd, rv_time bound)
 
 	for (;;) {
 		char *end = s->in.len ? memchr(s->in.data, '\n', s->in.len) : NULL;
-		char chunk[65536];
+		char chunk[8192];
 		ssize_t n;
 
 		if (end) {

@@ -1,0 +1,31 @@
+/* Where a service stands on the way to what a request asked of it. Pure: looks at the engine, changes nothing. */
+#ifndef DAEMON_CTLJUDGE_H
+#define DAEMON_CTLJUDGE_H
+
+#include "daemon/engine.h"
+#include "wire/rpc.h"
+
+/* What a request wants; the first three change something, the others only wait. */
+enum rv_aim {
+	RV_AIM_START,
+	RV_AIM_STOP,
+	RV_AIM_RESTART,
+	RV_AIM_READY,
+	RV_AIM_STOPPED,
+	RV_AIM_EXITED
+};
+
+struct rv_entry {
+	rv_id id;
+	uint64_t before; /* the generation when the request came */
+	bool was_there; /* it already was what was asked for */
+	bool decided;
+	enum rv_rpc_outcome outcome;
+};
+
+/* Nothing of it runs, and nothing is under way. */
+bool rv_ctl_is_idle(enum rv_state s);
+/* RV_DONE_YET while it may still get there. Only to be asked when the core has seen the request. */
+enum rv_rpc_outcome rv_ctl_judge(struct rv_engine *g, enum rv_aim aim, const struct rv_entry *e);
+
+#endif
