@@ -3,5 +3,6 @@ include tests/sim/local.mk
 include tests/plugins/local.mk
 include tests/e2e/local.mk
 include tests/stack/local.mk
+include tests/fuzz/local.mk
 EXTRA_DIST += tests/rooms.sh
 TESTS += tests/rooms.sh

@@ -156,6 +156,29 @@ bool rv_read_table(
 	return true;
 }
 
+/* Tables are ours: they nest a few levels, whatever a user writes. */
+static void list_table(const struct rv_table *table, const char *above, struct rv_buf *to)
+{
+	char path[200];
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct rv_row *row = &table->rows[i];
+
+		snprintf(path, sizeof(path), "%s%s", above, row->name);
+		rv_buf_fmt(to, "%s\n", path);
+		if (!row->sub)
+			continue;
+		/* Keys of a service stand alone: its name is the user's. */
+		snprintf(path, sizeof(path), "%s%s.", above, row->name);
+		list_table(row->sub, row->sub == &rv_service_table ? "" : path, to);
+	}
+}
+
+void rv_schema_list(struct rv_buf *to)
+{
+	list_table(&rv_top_table, "", to);
+}
+
 /* --- readers ---------------------------------------------------------------------------------- */
 
 void rv_read_map(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
@@ -358,6 +381,8 @@ static const char *const *split_argv(struct rv_read *r, const struct rv_tree *v)
 		rv_read_complain(r, v->at, "has a quote without its end");
 	} else if (!n) {
 		rv_read_refuse(r, v, "a command");
+	} else if (words.full) {
+		r->arena->full = true;
 	} else {
 		argv = rv_arena_array(r->arena, n + 1, sizeof(*argv));
 		p = rv_buf_text(&words);

@@ -56,6 +56,10 @@ extern const struct rv_table rv_top_table, rv_service_table;
 /* Letters, digits, and _ . @ - inside: names of services, plugins, listeners. */
 bool rv_conf_is_name(const char *s);
 
+/* Every key that is accepted, a line each: "reeve.control.mode"; those of a service without what
+   stands above them: "restart.delay". Maps come before what is in them. */
+void rv_schema_list(struct rv_buf *to);
+
 /* Reads a map by its table. Unknown keys are complained about. False: not a map. */
 bool rv_read_table(
 	struct rv_read *r, const struct rv_table *table, const struct rv_tree *map, void *to);

@@ -342,7 +342,7 @@ static void close_list(struct reader *r, struct rv_tree *node, const struct rv_p
 static void close_node(struct reader *r)
 {
 	struct open *o = &r->stack[--r->depth];
-	const struct rv_pair *list = r->loose + o->base;
+	const struct rv_pair *list = r->loose ? r->loose + o->base : NULL;
 	size_t n = r->loose_count - o->base;
 	struct rv_tree *node = o->node;
 	unsigned depth = 0;

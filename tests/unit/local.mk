@@ -59,7 +59,7 @@ endif
 
 if HAVE_CMOCKA
 CONF_TESTS = tests/unit/conf_yaml tests/unit/conf_check tests/unit/conf_expand \
-	tests/unit/conf_plan
+	tests/unit/conf_plan tests/unit/conf_manual tests/unit/conf_fail
 check_PROGRAMS += $(CONF_TESTS)
 TESTS += $(CONF_TESTS)
 CONF_LIBS = src/conf/libconf.a src/base/libbase.a $(CMOCKA_LIBS) $(YAML_LIBS)
@@ -72,6 +72,13 @@ tests_unit_conf_check_LDADD = $(CONF_LIBS)
 tests_unit_conf_expand_SOURCES = tests/unit/conf_expand.c tests/unit/conf_help.h
 tests_unit_conf_expand_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_expand_LDADD = $(CONF_LIBS)
+tests_unit_conf_fail_SOURCES = tests/unit/conf_fail.c tests/unit/conf_help.h
+tests_unit_conf_fail_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_fail_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+tests_unit_conf_fail_LDADD = $(CONF_LIBS)
+tests_unit_conf_manual_SOURCES = tests/unit/conf_manual.c tests/unit/conf_help.h
+tests_unit_conf_manual_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_manual_LDADD = $(CONF_LIBS)
 tests_unit_conf_plan_SOURCES = tests/unit/conf_plan.c tests/unit/conf_help.h
 tests_unit_conf_plan_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_plan_LDADD = $(CONF_LIBS)
