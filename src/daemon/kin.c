@@ -3,13 +3,16 @@
  * Descendants that are not our children hang, over their parents, on a child of ours. So only our own
  * children must be told apart, and those which we did not spawn came to us as orphans. Evidence, in
  * this order: seen among a life's descendants before; in the session or group of a life or of
- * something seen; the mark in its environment; at last, descendants for which one of these holds. */
+ * something seen; the mark in its environment; writing into the pipe that only this life was given;
+ * at last, descendants for which one of these holds. */
 #define _GNU_SOURCE
 #include "daemon/kin.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,6 +62,56 @@ static rv_id owner_of_mark(const struct rv_reaper *r, const char *mark)
 	return RV_NO_ID;
 }
 
+static bool output_of(pid_t pid, int fd, struct stat *st)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	return !stat(path, st) && S_ISFIFO(st->st_mode);
+}
+
+void rv_kin_note_output(struct rv_life *l)
+{
+	struct stat st;
+
+	if (!output_of(l->pid, STDOUT_FILENO, &st))
+		return;
+	l->out_dev = st.st_dev;
+	l->out_ino = st.st_ino;
+}
+
+static bool is_ours(const struct stat *st)
+{
+	struct stat own;
+
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &own) && own.st_ino == st->st_ino && own.st_dev == st->st_dev)
+			return true;
+	return false;
+}
+
+/* Our own stdout, which services may inherit, says nothing; nor does a pipe that several lives have. */
+static rv_id owner_of_output(const struct rv_reaper *r, pid_t pid)
+{
+	rv_id owner = RV_NO_ID;
+	struct stat st;
+
+	if (!output_of(pid, STDOUT_FILENO, &st) && !output_of(pid, STDERR_FILENO, &st))
+		return RV_NO_ID;
+	if (is_ours(&st))
+		return RV_NO_ID;
+	for (rv_id id = 0; id < r->slots; id++) {
+		const struct rv_life *l = &r->lives[id];
+
+		if (!l->pid || l->out_ino != st.st_ino || l->out_dev != st.st_dev)
+			continue;
+		if (owner != RV_NO_ID)
+			return RV_NO_ID;
+		owner = id;
+	}
+	return owner;
+}
+
 static rv_id owner_of(const struct rv_reaper *r, const struct rv_proc *p)
 {
 	const struct rv_kinsman *k = rv_pidmap_find(&r->seen, p->pid);
@@ -72,7 +125,7 @@ static rv_id owner_of(const struct rv_reaper *r, const struct rv_proc *p)
 		id = owner_of_number(r, p->group);
 	if (id == RV_NO_ID && rv_proc_variable(p->pid, "REEVE_INVOCATION_ID", mark, sizeof(mark)))
 		id = owner_of_mark(r, mark);
-	return id;
+	return id == RV_NO_ID ? owner_of_output(r, p->pid) : id;
 }
 
 static void adopt(struct rv_reaper *r, pid_t pid, rv_id owner)

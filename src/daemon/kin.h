@@ -13,6 +13,8 @@ struct rv_life {
 	uint64_t mark_hash; /* so that marks are compared as numbers first */
 	pid_t pid;          /* of the main process, also after its end; 0: no life here */
 	rv_exit how;
+	dev_t out_dev;      /* of the pipe that is its stdout; out_ino 0: no such evidence */
+	ino_t out_ino;
 	uint32_t orphans;   /* children of ours that belong to it, without the main process */
 	bool reaped;        /* the main process is */
 	bool group_empty;   /* for ever: the number of the group may belong to others now */
@@ -52,6 +54,8 @@ struct rv_reaper {
 };
 
 uint64_t rv_kin_hash(const char *mark);
+/* Remembers where the life writes to, right after its spawn. */
+void rv_kin_note_output(struct rv_life *l);
 /* Finds unknown children of ours and to which life they belong. False: one ended before it could be
    asked, so that its own children may have escaped the look: reap, and look again. */
 bool rv_kin_meet(struct rv_reaper *r);

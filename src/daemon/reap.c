@@ -116,6 +116,7 @@ void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_
 	*l = (struct rv_life){.generation = generation, .pid = pid, .how = RV_EXIT_UNKNOWN};
 	snprintf(l->mark, sizeof(l->mark), "%s", mark);
 	l->mark_hash = rv_kin_hash(l->mark);
+	rv_kin_note_output(l);
 	if (!rv_pidmap_put(&r->known,
 		    &(struct rv_kinsman){
 			    .pid = pid, .kin = RV_KIN_MAIN, .id = id, .generation = generation}))

@@ -355,6 +355,7 @@ static void a_listener_that_a_service_shut_down_listens_again(void **state)
 	struct rv_listener *l;
 	struct tcp t;
 	struct rv_err e;
+	int fd;
 
 	(void)state;
 	fill(&t, port, 16);
@@ -363,7 +364,9 @@ static void a_listener_that_a_service_shut_down_listens_again(void **state)
 	shutdown(rv_listener_fd(l), SHUT_RD);
 	assert_refused(port);
 	assert_true(rv_listener_life_ended(l, &e));
-	close(dial(port));
+	fd = dial(port);
+	assert_true(fd >= 0);
+	close(fd);
 	rv_listener_close(l);
 }
 

@@ -40,6 +40,7 @@ struct world {
 	uint64_t turn;
 	int helpers_done;
 	rv_exit helper_how;
+	int out; /* 0: ours */
 	bool restart; /* start anew from inside `gone` */
 	int restarts;
 	char dir[64];
@@ -74,10 +75,10 @@ static void on_gone(void *ctx, rv_id id, uint64_t generation)
 
 static const struct rv_reaper_ops ops = {.exited = on_exited, .gone = on_gone};
 
-static pid_t spawn(const char *mark, const char *const *argv)
+static pid_t spawn_into(int out, const char *mark, const char *const *argv)
 {
 	char variable[128];
-	struct rv_spawn s = {.argv = argv, .umask = -1, .out = 1, .err = 2};
+	struct rv_spawn s = {.argv = argv, .umask = -1, .out = out, .err = 2};
 	struct rv_spawned child;
 	struct rv_err e = {0};
 
@@ -89,13 +90,18 @@ static pid_t spawn(const char *mark, const char *const *argv)
 	return child.pid;
 }
 
+static pid_t spawn(const char *mark, const char *const *argv)
+{
+	return spawn_into(STDOUT_FILENO, mark, argv);
+}
+
 static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *const *argv)
 {
 	char mark[64];
 	pid_t pid;
 
 	snprintf(mark, sizeof(mark), "%d-%u-%llu", (int)getpid(), id, (unsigned long long)generation);
-	pid = spawn(mark, argv);
+	pid = spawn_into(w->out ? w->out : STDOUT_FILENO, mark, argv);
 	w->lives[id] = (struct seen_life){0};
 	rv_reaper_add_life(w->r, id, generation, pid, mark);
 	return pid;
@@ -347,6 +353,129 @@ static void a_scrubbed_descendant_is_found_because_it_was_seen(void **state)
 	assert_true(is_dead(left));
 }
 
+/* `(env -i setsid cmd &)`: its parent is gone at once, and the main process crashes before anybody
+   looked. Only its output tells. */
+static void a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output(void **state)
+{
+	struct world *w = *state;
+	int ends[2], other[2];
+	pid_t left;
+
+	assert_int_equal(pipe(ends) | pipe(other), 0);
+	w->out = other[1];
+	start(w, 2, 1, LIST("/bin/sleep", "1000"));
+	w->out = ends[1];
+	start_python(w, 1, 1, PRELUDE SCRUBBED
+		"if os.fork()==0:\n"
+		" scrubbed(); os._exit(0)\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "left"));
+	left = pid_in(w, "left");
+	UNTIL(w, (rv_kin_meet(w->r), rv_pidmap_find(&w->r->known, left)));
+	kill(rv_reaper_pid(w->r, 1), SIGKILL);
+	UNTIL(w, w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	assert_true(rv_reaper_owns(w->r, 1, left));
+	assert_false(rv_reaper_owns(w->r, 2, left));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+	assert_int_equal(w->lives[2].exited, 0);
+	for (int i = 0; i < 2; i++) {
+		close(ends[i]);
+		close(other[i]);
+	}
+}
+
+static void without_children_files_the_slow_way_finds_the_same(void **state)
+{
+	struct world *w = *state;
+	struct rv_pids fast = {0}, slow = {0};
+
+	start(w, 1, 1, LIST("/bin/sleep", "1000"));
+	start(w, 2, 1, LIST("/bin/sleep", "1000"));
+	rv_proc_own_children(w->r->children_fd, &fast);
+	rv_proc_own_children(-1, &slow);
+	assert_int_equal(slow.count, 2);
+	assert_int_equal(fast.count, 2);
+	assert_memory_equal(fast.at, slow.at, 2 * sizeof(pid_t));
+	rv_pids_fini(&fast);
+	rv_pids_fini(&slow);
+	rv_fd_close(&w->r->children_fd);
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_int_equal(w->lives[2].exited, 0);
+}
+
+/* A job of a shell: own group, but the shell's session. */
+static void a_scrubbed_job_is_told_by_its_session(void **state)
+{
+	struct world *w = *state;
+	pid_t left;
+
+	start_python(w, 1, 1, PRELUDE
+		"subprocess.Popen([sys.executable,'-S','-c',"
+		"'import os,sys,time; T=sys.argv[1]; os.setpgid(0,0);'"
+		"'open(T+\"/t-left\",\"w\").write(str(os.getpid()));'"
+		"'os.rename(T+\"/t-left\",T+\"/left\"); time.sleep(1000)',T],env={},stdout=-3,stderr=-3)\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "left"));
+	left = pid_in(w, "left");
+	kill(rv_reaper_pid(w->r, 1), SIGKILL);
+	UNTIL(w, w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+}
+
+/* A tells nothing by itself and is not in the group, but holds a child there. */
+static void a_group_that_does_not_empty_leads_to_who_holds_it(void **state)
+{
+	struct world *w = *state;
+	pid_t holder, member;
+
+	start_python(w, 1, 1, PRELUDE
+		"if os.fork()==0:\n"
+		" if os.fork()==0:\n"
+		"  tell('member'); time.sleep(1000)\n"
+		" os.setsid(); n=os.open('/dev/null',2); os.dup2(n,1); os.dup2(n,2)\n"
+		" os.execve('/usr/bin/python3',['python3','-S','-c','''import os,sys,time\n"
+		"T=sys.argv[1]; open(T+'/t-holder','w').write(str(os.getpid()))\n"
+		"os.rename(T+'/t-holder',T+'/holder'); time.sleep(1000)''',T],{})\n"
+		"time.sleep(1000)\n");
+	UNTIL(w, exists(w, "holder") && exists(w, "member"));
+	holder = pid_in(w, "holder");
+	member = pid_in(w, "member");
+	kill(rv_reaper_pid(w->r, 1), SIGKILL);
+	UNTIL(w, w->lives[1].exited);
+	for (int i = 0; i < 20; i++) {
+		rv_reaper_turn(w->r);
+		nap();
+	}
+	assert_int_equal(w->lives[1].gone, 0);
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(holder));
+	assert_true(is_dead(member));
+}
+
+/* Its own children may have become ours behind the look. */
+static void an_unknown_child_that_ended_unasked_makes_us_look_again(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = fork();
+	struct rv_proc p;
+
+	if (!pid)
+		_exit(0);
+	while (rv_proc_look(pid, &p) && p.state != 'Z')
+		nap();
+	assert_false(rv_kin_meet(w->r));
+	rv_reaper_turn(w->r);
+	assert_true(rv_kin_meet(w->r));
+}
+
 static void children_of_threads_are_found_too(void **state)
 {
 	struct world *w = *state;
@@ -431,6 +560,7 @@ static void leftovers_of_one_life_are_not_those_of_another(void **state)
 	assert_int_equal(w->lives[2].exited, 0);
 }
 
+/* 40: a real-time signal. */
 static void signals_go_to_main_group_or_tree(void **state)
 {
 	struct world *w = *state;
@@ -438,7 +568,7 @@ static void signals_go_to_main_group_or_tree(void **state)
 	start_python(w, 1, 1, PRELUDE
 		"def make(n):\n"
 		" def f(*a): open(T+'/'+n+str(time.monotonic_ns()),'w').close()\n"
-		" signal.signal(10,f)\n"
+		" signal.signal(40,f)\n"
 		"if os.fork()==0:\n"
 		" make('group-'); tell('a')\n"
 		" while True: time.sleep(1000)\n"
@@ -448,13 +578,16 @@ static void signals_go_to_main_group_or_tree(void **state)
 		"make('main-'); tell('c')\n"
 		"while True: time.sleep(1000)\n");
 	UNTIL(w, exists(w, "a") && exists(w, "b") && exists(w, "c"));
-	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_MAIN));
+	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_MAIN));
 	UNTIL(w, !system("test $(ls $T | grep -c main-) = 1"));
-	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_GROUP));
+	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_GROUP));
 	UNTIL(w, !system("test $(ls $T | grep -c main-) = 2 && test $(ls $T | grep -c group-) = 1"));
-	assert_true(rv_reaper_signal(w->r, 1, SIGUSR1, RV_TO_TREE));
+	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_TREE));
 	UNTIL(w, !system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2 &&"
 			 " test $(ls $T | grep -c far-) = 1"));
+	for (int i = 0; i < 40; i++) /* signals of this number queue: a second one would show */
+		nap();
+	assert_int_equal(system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2"), 0);
 	rv_reaper_kill(w->r, 1);
 	UNTIL(w, w->lives[1].gone);
 }
@@ -589,6 +722,11 @@ int main(void)
 		T(orphans_are_collected_and_never_steal_a_status),
 		T(a_daemonised_leftover_is_found_when_the_main_process_was_killed_first),
 		T(a_scrubbed_descendant_is_found_because_it_was_seen),
+		T(a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output),
+		T(without_children_files_the_slow_way_finds_the_same),
+		T(a_scrubbed_job_is_told_by_its_session),
+		T(a_group_that_does_not_empty_leads_to_who_holds_it),
+		T(an_unknown_child_that_ended_unasked_makes_us_look_again),
 		T(children_of_threads_are_found_too),
 		T(a_life_is_not_gone_before_its_group_is_empty),
 		T(a_forking_leftover_is_caught_by_the_kill),

@@ -147,6 +147,20 @@ static void a_missing_interpreter_is_named_with_its_script(void **state)
 	must_fail(&r, text);
 }
 
+static void an_interpreter_that_is_missing_is_told_of_a_script_in_path_too(void **state)
+{
+	struct run r = plain(LIST("lost"));
+	char path[PATH_MAX + 64];
+	struct rv_err e = {0};
+
+	(void)state;
+	file("lost", "#! /no/such/shell -e\n", 0755);
+	snprintf(path, sizeof(path), "PATH=%s:/bin", folder);
+	r.s.env = LIST(path);
+	assert_false(go(&r, &e));
+	assert_non_null(strstr(e.text, "/lost: its interpreter /no/such/shell does not exist"));
+}
+
 static void dos_line_ends_are_told(void **state)
 {
 	const char *path = file("dos", "#!/bin/sh\r\nexit 0\r\n", 0755);
@@ -646,6 +660,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_program_that_no_folder_of_path_has_is_named),
 		cmocka_unit_test(a_file_without_execute_permission_is_named_with_its_mode),
 		cmocka_unit_test(a_missing_interpreter_is_named_with_its_script),
+		cmocka_unit_test(an_interpreter_that_is_missing_is_told_of_a_script_in_path_too),
 		cmocka_unit_test(dos_line_ends_are_told),
 		cmocka_unit_test(a_script_without_its_first_line_is_not_given_to_a_shell),
 		cmocka_unit_test(a_missing_working_directory_is_named),
