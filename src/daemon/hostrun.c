@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -106,16 +107,44 @@ static void on_timeout(struct ev_loop *loop, ev_timer *w, int events)
 	finish(r, text);
 }
 
+/* What it reads from its stdin, as a file without a name: nobody has to be there to write it. */
+static int input_file(const struct rv_hp_bytes *input)
+{
+	rv_auto_fd fd = memfd_create("reeve-input", MFD_CLOEXEC);
+
+	if (fd < 0 || !rv_write_all(fd, input->p, input->n) || lseek(fd, 0, SEEK_SET) != 0)
+		return -1;
+	return rv_fd_steal(&fd);
+}
+
+/* Both pipes and input are closed by the caller. */
+static bool spawn(struct rv_host_run *r, const struct rv_hp_run *ask, struct rv_spawn *context,
+	int out, int input, struct rv_err *e)
+{
+	const struct rv_spawn_fd fd = {.ours = input, .child = 0};
+	struct rv_spawned spawned;
+
+	context->argv = ask->argv;
+	context->out = context->err = out;
+	context->fds = &fd;
+	context->fd_count = input >= 0;
+	if (!rv_spawn(context, &spawned, e))
+		return false;
+	rv_fd_close(&spawned.pidfd);
+	r->pid = spawned.pid;
+	return true;
+}
+
 struct rv_host_run *rv_host_run_start(const struct rv_host_run_env *env,
 	const struct rv_hp_run *ask, struct rv_spawn *context, struct rv_err *e)
 {
+	rv_auto_fd input = ask->input.n ? input_file(&ask->input) : -1;
 	struct rv_host_run *r = calloc(1, sizeof(*r));
-	struct rv_spawned spawned;
 	int pipes[2];
 
-	if (!r || pipe2(pipes, O_CLOEXEC)) {
+	if (!r || (ask->input.n && input < 0) || pipe2(pipes, O_CLOEXEC)) {
 		free(r);
-		rv_fail_errno(e, errno, "cannot run %.200s: pipe", ask->argv[0]);
+		rv_fail_errno(e, errno, "cannot run %.200s", ask->argv[0]);
 		return NULL;
 	}
 	rv_fd_nonblock(pipes[0], true);
@@ -129,19 +158,14 @@ struct rv_host_run *rv_host_run_start(const struct rv_host_run_env *env,
 	ev_io_init(&r->out, on_out, r->fd, EV_READ);
 	ev_timer_init(&r->timer, on_timeout, (double)ask->timeout / 1e9, 0.);
 	r->out.data = r->timer.data = r;
-	context->argv = ask->argv;
-	context->out = context->err = pipes[1];
-	context->fds = NULL;
-	context->fd_count = 0;
-	if (!rv_spawn(context, &spawned, e)) {
+	if (!spawn(r, ask, context, pipes[1], input, e)) {
 		close(pipes[1]);
 		destroy(r);
 		return NULL;
 	}
 	close(pipes[1]);
-	rv_fd_close(&spawned.pidfd);
-	r->pid = spawned.pid;
 	rv_reaper_add_helper(env->reaper, r->pid, on_exit_of, r);
+	ev_now_update(env->loop);
 	ev_io_start(env->loop, &r->out);
 	ev_timer_start(env->loop, &r->timer);
 	return r;

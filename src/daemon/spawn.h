@@ -11,7 +11,7 @@
 
 struct rv_spawn_fd {
 	int ours;  /* stays open here */
-	int child; /* number over there, >= 3; sorted or not */
+	int child; /* number over there, >= 3, sorted or not; or 0: stdin instead of /dev/null */
 };
 
 struct rv_spawn_limit {

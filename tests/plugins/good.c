@@ -72,6 +72,8 @@ static enum reeve_next run(struct reeve_turn *t)
 	while ((w = reeve_word(words, &at)))
 		reeve_add(t, &argv, w);
 	t->run.argv = argv.v;
+	t->run.input = reeve_option_text(t, "url");
+	t->run.input_len = strlen(reeve_option_text(t, "url"));
 	t->run.timeout_ns = reeve_option_int(t, "limit");
 	return REEVE_RUN;
 }

@@ -117,3 +117,6 @@ tests_unit_plugins_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 TESTS += tests/unit/plugins
 endif
+
+TESTS += tests/plugins/manual.sh
+EXTRA_DIST += tests/plugins/manual.sh

@@ -860,6 +860,25 @@ static void a_command_runs_in_the_context_of_its_service(void **state)
 	world_destroy(w);
 }
 
+static void a_command_reads_what_the_hook_gave_it_or_nothing(void **state)
+{
+	struct world *w = world_create(ALL("good"));
+
+	(void)state;
+	for (rv_id i = 0; i < 2; i++) {
+		say(w, i, "run", i ? NULL : "for its stdin");
+		set_argv(w, i, ARGV("/bin/cat"));
+	}
+	attach(w);
+	probe(w, 0);
+	probe(w, 1);
+	await(w, 0, 1);
+	await(w, 1, 1);
+	assert_string_equal(w->said[0].why, "0||0|13|for its stdin");
+	assert_string_equal(w->said[1].why, "0||0|0|");
+	world_destroy(w);
+}
+
 static void a_command_that_does_not_end_is_ended(void **state)
 {
 	struct world *w = world_create(ALL("good"));
@@ -1010,6 +1029,7 @@ int main(int argc, char **argv)
 		TEST(a_get_is_judged_by_its_status),
 		TEST(a_get_outlives_the_host_and_can_be_dropped),
 		TEST(a_command_runs_in_the_context_of_its_service),
+		TEST(a_command_reads_what_the_hook_gave_it_or_nothing),
 		TEST(a_command_that_does_not_end_is_ended),
 		TEST(a_command_that_is_missing_is_told_by_its_name),
 		TEST(endless_output_is_cut),
