@@ -52,6 +52,7 @@ struct rv_capture {
 	struct rv_follower *followers;
 	bool telling; /* followers are being called */
 	int child[2]; /* the child's ends, between begin and spawned */
+	uid_t owner; /* of the pipes; (uid_t)-1: ours */
 	uint64_t lost; /* to a slow outlet */
 };
 
@@ -261,6 +262,7 @@ struct rv_capture *rv_capture_open(
 	c->service = service;
 	c->kind = conf->kind;
 	c->child[0] = c->child[1] = -1;
+	c->owner = (uid_t)-1;
 	if (c->kind == RV_LOG_FILE && !strcmp(conf->path, "/dev/null"))
 		c->kind = RV_LOG_NULL;
 	if (c->kind == RV_LOG_FILE && !rv_logfile_open(&c->file, conf, service, e))
@@ -301,6 +303,11 @@ void rv_capture_close(struct rv_capture *c)
 	free(c);
 }
 
+void rv_capture_owner(struct rv_capture *c, uid_t uid)
+{
+	c->owner = uid;
+}
+
 /* A pipe whose reading end alone does not block. */
 static bool open_pipe(struct rv_capture *c, unsigned which)
 {
@@ -317,9 +324,13 @@ static bool open_pipe(struct rv_capture *c, unsigned which)
 		free(s);
 		return false;
 	}
+	if (c->owner != (uid_t)-1 && fchown(fd[1], c->owner, (gid_t)-1))
+		rv_say(RV_DEBUG, c->service, "cannot give away the pipe for its output");
 	s->c = c;
 	s->which = which;
 	ev_io_init(&s->io, on_readable, fd[0], EV_READ);
+	/* What came on both in one turn: first what was said, then the complaint about it. */
+	ev_set_priority(&s->io, which ? -1 : 0);
 	s->io.data = s;
 	ev_io_start(c->loop, &s->io);
 	s->next = c->streams;
@@ -351,7 +362,7 @@ bool rv_capture_begin(struct rv_capture *c, int *out, int *err, struct rv_err *e
 	rv_capture_spawned(c);
 	retire(c);
 	rv_tail_life(&c->tail);
-	if (!open_pipe(c, 0) || !open_pipe(c, 1)) {
+	if (!open_pipe(c, 1) || !open_pipe(c, 0)) { /* stdout first in the list */
 		number = errno;
 		rv_capture_spawned(c);
 		return rv_fail_errno(

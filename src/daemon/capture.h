@@ -22,6 +22,8 @@ struct rv_capture;
    service must outlive it. */
 struct rv_capture *rv_capture_open(struct ev_loop *loop, const struct rv_log_conf *conf,
 	const char *service, struct rv_err *e);
+/* Who the service runs as, so that it can open /dev/stdout and /dev/stderr again by name. */
+void rv_capture_owner(struct rv_capture *c, uid_t uid);
 /* Drains what is in the pipes, writes it, closes. Forgets its followers: their handles are not valid any
    more. NULL is fine. */
 void rv_capture_close(struct rv_capture *c);

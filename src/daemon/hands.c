@@ -164,6 +164,8 @@ bool rv_hands_open(
 		return rv_fail_in(e,
 			"service %s: log (keys log.file of the service, log.dir of reeve)",
 			s->name);
+	if (h->context.who.set_uid)
+		rv_capture_owner(h->capture, h->context.who.uid);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -197,6 +198,47 @@ static void streams_never_mix_inside_a_line(void **state)
 	out(w, ">\n");
 	err(w, " 2)\n");
 	assert_string_equal(slurp(w->path), "(err 1)\n<1-left-right>\n<2>\n(err 2)\n");
+}
+
+static void what_came_on_both_in_one_turn_has_stdout_first(void **state)
+{
+	struct world *w = *state;
+
+	open_and_begin(w);
+	assert_true(rv_write_all(w->err, "err\n", 4) && rv_write_all(w->out, "out\n", 4));
+	turn(w);
+	assert_true(rv_write_all(w->out, "out\n", 4) && rv_write_all(w->err, "err\n", 4));
+	turn(w);
+	assert_true(rv_write_all(w->err, "err\n", 4) && rv_write_all(w->out, "out\n", 4));
+	rv_capture_drain(w->c);
+	assert_string_equal(slurp(w->path), "out\nerr\nout\nerr\nout\nerr\n");
+}
+
+static void the_owner_may_open_its_stdout_by_name(void **state)
+{
+	struct world *w = *state;
+	char name[64];
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	open_and_begin(w);
+	rv_capture_owner(w->c, 65534);
+	begin(w);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", w->out);
+	pid = fork();
+	if (pid == 0) {
+		int fd = setuid(65534) || prctl(PR_SET_DUMPABLE, 1)
+			? -1
+			: open(name, O_WRONLY | O_CLOEXEC);
+
+		_exit(fd >= 0 && write(fd, "by name\n", 8) == 8 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	turn(w);
+	assert_string_equal(slurp(w->path), "by name\n");
 }
 
 static void last_words_get_a_newline_and_the_next_life_a_fresh_line(void **state)
@@ -731,6 +773,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(lines_reach_the_file_as_they_are), CASE(streams_never_mix_inside_a_line),
+		CASE(what_came_on_both_in_one_turn_has_stdout_first),
+		CASE(the_owner_may_open_its_stdout_by_name),
 		CASE(last_words_get_a_newline_and_the_next_life_a_fresh_line),
 		CASE(a_file_that_ends_inside_a_line_is_continued_on_a_fresh_one),
 		CASE(an_overlong_line_is_passed_on_in_pieces_that_the_other_stream_may_break),
