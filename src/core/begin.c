@@ -16,7 +16,8 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 	s->ask = RV_ASK_NONE;
 	s->after = RV_AFTER_AGAIN;
 	s->end_why = RV_WHY_NONE;
-	s->exited = s->answered = s->unproven = s->was_ready = s->stuck = s->sick = false;
+	s->exited = s->answered = s->balked = s->unproven = s->was_ready = s->stuck = s->sick =
+		false;
 	s->automatic = s->lost_ground = s->rests = false;
 	s->grounded = true;
 	s->step = s->attempt = s->bad_health = 0;
@@ -47,6 +48,7 @@ void rv_begin_refuse(const struct rv_turn *t, struct rv_slot *s)
 		rv_machine_state(t, s, RV_FAILED, (enum rv_why)s->end_why, RV_NO_ID);
 	} else {
 		s->rests = true;
+		s->again_at = t->now + s->pause;
 		rv_machine_due(t, s, s->again_at);
 		rv_machine_state(t, s, RV_BACKOFF, (enum rv_why)s->end_why, RV_NO_ID);
 	}
@@ -142,6 +144,12 @@ static void hold(const struct rv_turn *t, struct rv_slot *s)
 	rv_mark(t->c, s, RV_SET_STOP);
 }
 
+static void not_updated(const struct rv_turn *t, struct rv_slot *s)
+{
+	hold(t, s);
+	fail(t, s, RV_WHY_UPDATE);
+}
+
 static void updated(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (s->phase != RV_PHASE_UPDATE)
@@ -152,7 +160,7 @@ static void updated(const struct rv_turn *t, struct rv_slot *s)
 	else if (s->hook_done == RV_OK)
 		rv_run_enter(t, s);
 	else
-		fail(t, s, RV_WHY_UPDATE);
+		not_updated(t, s);
 }
 
 static void exited(const struct rv_turn *t, struct rv_slot *s)
@@ -191,7 +199,7 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 		if (s->leaving)
 			hold(t, s);
 		else
-			fail(t, s, RV_WHY_UPDATE);
+			not_updated(t, s);
 		break;
 	case RV_PHASE_NONE:
 	case RV_PHASE_HOLD:
@@ -208,7 +216,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	switch (f) {
 	case RV_FACT_SPAWNED: spawned(t, s); break;
 	case RV_FACT_SPAWN_FAILED:
-		s->exited = s->answered = true;
+		s->exited = s->answered = s->balked = true;
 		if (!s->leaving)
 			rv_policy_start_failed(t, s, RV_WHY_SPAWN);
 		rv_machine_life_over(t, s);

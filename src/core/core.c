@@ -101,7 +101,7 @@ void rv_mark_all(const struct rv_core *c, enum rv_set which)
 
 bool rv_is_needed(const struct rv_core *c, const struct rv_slot *s)
 {
-	return !c->closing && !s->held && !s->retired && (s->up || s->pullers > 0);
+	return !c->closing && !s->held && (s->up || s->pullers > 0);
 }
 
 struct rv_action *rv_emit(
@@ -246,7 +246,8 @@ static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 static void order_recreate(const struct rv_core *c, struct rv_slot *s, uint64_t generation)
 {
 	if (c->closing || s->paused || s->recreating || s->leaving || !s->need || s->held ||
-		!rv_node_of(c, s)->recreate || (generation != s->generation && !RV_FAULT(1)))
+		s->retired || !rv_node_of(c, s)->recreate ||
+		(generation != s->generation && !RV_FAULT(1)))
 		return;
 	note(c, s, RV_FACT_RECREATE);
 }
@@ -272,10 +273,8 @@ static void order_retire(const struct rv_core *c, struct rv_slot *s, bool retire
 static void disable(const struct rv_core *c, struct rv_slot *s, bool disabled)
 {
 	s->disabled = disabled;
-	if (disabled && s->ask >= RV_ASK_HOOK && !(s->facts & 1u << RV_FACT_HOOK_DONE)) {
-		s->hook_done = RV_RETRY; /* nobody is left to answer */
-		note(c, s, RV_FACT_HOOK_DONE);
-	}
+	if (disabled && s->ask >= RV_ASK_HOOK)
+		note(c, s, RV_FACT_DUE); /* nobody is left to answer: its time is up */
 	touch(c, s);
 }
 

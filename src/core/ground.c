@@ -37,21 +37,16 @@ enum rv_footing rv_ground_of(const struct rv_slot *s)
 	return RV_FOOT_FIRM;
 }
 
-static bool frozen(const struct rv_slot *s)
-{
-	return s->paused && s->automatic;
-}
-
 /* What is down has a future. */
 static enum rv_footing prospect(const struct rv_slot *s)
 {
 	enum rv_footing own;
 
-	if (s->state == RV_FAILED || s->state == RV_EXITED)
+	if (s->done && s->state != RV_STOPPED)
 		return RV_FOOT_FAILED;
 	if (s->done || !s->need)
 		return RV_FOOT_HELD;
-	if (frozen(s) || (s->state == RV_BACKOFF && s->rests && s->ever))
+	if (rv_is_frozen(s) || (s->state == RV_BACKOFF && s->rests && s->ever))
 		return RV_FOOT_SHAKY;
 	own = rv_ground_of(s);
 	return own == RV_FOOT_FIRM ? RV_FOOT_COMING : own;
@@ -77,7 +72,8 @@ static uint8_t offer_of(const struct rv_turn *t, const struct rv_slot *s)
 	case RV_FAILED: foot = prospect(s); break;
 	case RV_EXITED:
 		foot = prospect(s);
-		bits = RV_OFFER_EXITED | (task ? RV_OFFER_STARTED | RV_OFFER_READY : 0u);
+		if (s->done)
+			bits = RV_OFFER_EXITED | (task ? RV_OFFER_STARTED | RV_OFFER_READY : 0u);
 		break;
 	case RV_STARTING:
 		if (s->answered)
@@ -216,13 +212,9 @@ static void stand(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (s->leaving || s->state >= RV_STOPPING)
 		return;
-	if (!s->need) {
-		enum rv_why why = s->held ? RV_WHY_OPERATOR : RV_WHY_UNNEEDED;
+	if (!s->need || s->retired) {
+		enum rv_why why = rv_machine_why_down(t->c, s, RV_WHY_UNNEEDED);
 		s->other = RV_NO_ID;
-		if (t->c->closing)
-			why = (enum rv_why)t->c->close_why;
-		else if (s->retired)
-			why = RV_WHY_RELOAD;
 		rv_machine_leave(t->c, t->now, s, why, RV_AFTER_AGAIN);
 		return;
 	}
@@ -254,9 +246,9 @@ static enum rv_tally tally_of(const struct rv_turn *t, const struct rv_slot *s)
 
 	if (!s->need)
 		return RV_TALLY_FINE;
-	if (s->state == RV_FAILED || (s->done && s->state == RV_STOPPED))
-		return RV_TALLY_BAD;
-	if (s->state == RV_EXITED || s->state == RV_ADOPTED)
+	if (s->done)
+		return s->state == RV_EXITED ? RV_TALLY_FINE : RV_TALLY_BAD;
+	if (s->state == RV_ADOPTED)
 		return RV_TALLY_FINE;
 	if (s->state == RV_READY || s->state == RV_UNHEALTHY)
 		return s->leaving ? RV_TALLY_PENDING : RV_TALLY_FINE;
@@ -281,7 +273,9 @@ void rv_ground_visit(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (rv_is_alive(s))
 		stand(t, s);
-	else if (s->disabled && s->need && !s->done && !s->rests && !frozen(s) &&
+	else if (!s->need || s->retired)
+		s->automatic = s->lost_ground = false; /* its next start is somebody's decision */
+	else if (s->disabled && !s->done && !s->rests && !rv_is_frozen(s) &&
 		s->state != RV_ADOPTED && rv_ground_of(s) == RV_FOOT_FIRM && !t->c->closing)
 		rv_begin_refuse(t, s);
 	tally(t, s);

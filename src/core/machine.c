@@ -106,26 +106,33 @@ void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_ask(t, s, RV_HOOK_CLEANUP, n->cleanup_timeout);
 }
 
-static enum rv_why why_down(const struct rv_core *c, const struct rv_slot *s)
+enum rv_why rv_machine_why_down(
+	const struct rv_core *c, const struct rv_slot *s, enum rv_why otherwise)
 {
 	if (c->closing)
 		return (enum rv_why)c->close_why;
 	if (s->retired)
 		return RV_WHY_RELOAD;
-	return s->held ? RV_WHY_OPERATOR : (enum rv_why)s->end_why;
+	return s->held ? RV_WHY_OPERATOR : otherwise;
 }
 
 /* Down, and to be started again: after a rest, since a restart never starts in the turn that ended
    the life before. */
-static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state, rv_time until)
+static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state, rv_time pause)
 {
-	if (!rv_is_needed(t->c, s)) {
-		rv_machine_state(t, s, RV_STOPPED, why_down(t->c, s), RV_NO_ID);
+	enum rv_why why = (enum rv_why)s->end_why;
+
+	s->rests = !RV_FAULT(4);
+	s->again_at = t->now;
+	if (!rv_is_needed(t->c, s) || s->retired) {
+		rv_machine_state(t, s, RV_STOPPED, rv_machine_why_down(t->c, s, why), RV_NO_ID);
 		return;
 	}
-	s->rests = !RV_FAULT(4);
-	rv_machine_due(t, s, until > t->now ? until : t->now);
-	rv_machine_state(t, s, state, (enum rv_why)s->end_why, s->other);
+	if (s->balked && pause < RV_SPAWN_PAUSE)
+		pause = RV_SPAWN_PAUSE;
+	s->again_at += pause;
+	rv_machine_due(t, s, s->again_at);
+	rv_machine_state(t, s, state, why, s->other);
 }
 
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
@@ -139,8 +146,8 @@ void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
 	s->facts = 0;
 	rv_machine_count(t, s, false);
 	switch ((enum rv_after)s->after) {
-	case RV_AFTER_AGAIN: rest(t, s, RV_WAITING, t->now); break;
-	case RV_AFTER_BACKOFF: rest(t, s, RV_BACKOFF, s->again_at); break;
+	case RV_AFTER_AGAIN: rest(t, s, RV_WAITING, 0); break;
+	case RV_AFTER_BACKOFF: rest(t, s, RV_BACKOFF, s->pause); break;
 	case RV_AFTER_EXITED:
 		s->done = true;
 		rv_machine_state(t, s, RV_EXITED, (enum rv_why)s->end_why, RV_NO_ID);
@@ -179,7 +186,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		rv_mark(t->c, s, RV_SET_START);
 		break;
 	case RV_FACT_DUE:
-		if (!s->rests || (s->paused && s->automatic && !RV_FAULT(5)))
+		if (!s->rests || rv_is_frozen(s))
 			break;
 		s->rests = false;
 		rv_mark(t->c, s, RV_SET_GROUND);
@@ -188,9 +195,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_CALM:
 		/* resumed: what came due meanwhile is due now */
 		if (s->rests && !s->paused)
-			rv_machine_due(t, s,
-				s->state == RV_BACKOFF && s->again_at > t->now ? s->again_at
-									       : t->now);
+			rv_machine_due(t, s, s->again_at > t->now ? s->again_at : t->now);
 		break;
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
@@ -209,7 +214,7 @@ static void adopted(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_EXITED:
 		s->exit = s->heard_exit;
 		s->end_why = RV_WHY_EXIT;
-		rest(t, s, RV_WAITING, t->now);
+		rest(t, s, RV_WAITING, 0);
 		break;
 	case RV_FACT_GONE:
 	case RV_FACT_ADOPTED:

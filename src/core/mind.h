@@ -109,6 +109,7 @@ struct rv_slot {
 	bool rests; /* idle, and may not start before its deadline */
 	bool automatic; /* the next start is not the operator's */
 	bool exited, answered; /* main process is gone; spawn was answered */
+	bool balked; /* it could not even be spawned */
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
 	rv_id other;
@@ -118,6 +119,7 @@ struct rv_slot {
 	uint64_t generation;
 	rv_time since, started, ready;
 	rv_time ready_by; /* this start fails then */
+	rv_time pause; /* how long the backoff that follows this life lasts */
 	rv_time again_at; /* BACKOFF: not before */
 	rv_time window_began, delay;
 	/* what was heard */
@@ -220,6 +222,12 @@ static inline bool rv_is_alive(const struct rv_slot *s)
 	return s->phase != RV_PHASE_NONE;
 }
 
+/* Its next start would be automatic, and the operator wants none. */
+static inline bool rv_is_frozen(const struct rv_slot *s)
+{
+	return s->paused && s->automatic && !RV_FAULT(5);
+}
+
 /* core.c */
 void rv_mark(const struct rv_core *c, const struct rv_slot *s, enum rv_set which);
 void rv_mark_all(const struct rv_core *c, enum rv_set which);
@@ -230,6 +238,9 @@ void rv_core_close(struct rv_core *c, rv_time now, enum rv_end end, enum rv_why 
 void rv_core_lay_out(struct rv_core *c, const struct rv_plan *p);
 struct rv_action *rv_emit(
 	const struct rv_turn *t, const struct rv_slot *s, enum rv_action_kind kind);
+
+/* After a spawn that failed the next try waits at least this long. */
+#define RV_SPAWN_PAUSE (100 * RV_MS)
 
 /* machine.c: dispatch, and what all states share */
 void rv_machine_hear(const struct rv_turn *t, struct rv_slot *s);
@@ -245,6 +256,9 @@ void rv_machine_leave(
 /* GONE: what is left is the cleanup hook, then idle. */
 void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s);
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s);
+/* Why a service that is not to run is down. */
+enum rv_why rv_machine_why_down(
+	const struct rv_core *c, const struct rv_slot *s, enum rv_why otherwise);
 /* Counts a life in (+1) or out (-1) with all that it stands on. */
 void rv_machine_count(const struct rv_turn *t, const struct rv_slot *s, bool in);
 

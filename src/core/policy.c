@@ -1,8 +1,6 @@
 /* What follows a failure: another try after a delay, or the end; and what that end means for reeve. */
 #include "core/mind.h"
 
-#define SPAWN_PAUSE (100 * RV_MS)
-
 static uint64_t draw(struct rv_core *c)
 {
 	uint64_t z = c->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -40,9 +38,9 @@ static void back_off(const struct rv_turn *t, struct rv_slot *s, enum rv_why why
 
 	if (delay > 0)
 		delay += (rv_time)(draw(t->c) % ((uint64_t)delay / 10 + 1));
-	if (why == RV_WHY_SPAWN && delay < SPAWN_PAUSE)
-		delay = SPAWN_PAUSE;
-	s->again_at = t->now + delay;
+	if (why == RV_WHY_SPAWN && delay < RV_SPAWN_PAUSE)
+		delay = RV_SPAWN_PAUSE;
+	s->pause = delay; /* counts from the end of this life */
 	s->after = RV_AFTER_BACKOFF;
 	s->end_why = (uint8_t)why;
 	s->automatic = true;

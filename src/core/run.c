@@ -80,13 +80,18 @@ static void ask_confirm(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_ask(t, s, RV_HOOK_CONFIRM, rv_node_of(t->c, s)->ready_timeout);
 }
 
+/* A replacement is called off, or a reload has changed the health check. */
 static void calm(const struct rv_turn *t, struct rv_slot *s)
 {
+	bool unchecked = rv_node_of(t->c, s)->health_period == 0;
+
 	s->recreating = false;
-	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM)
+	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM || (s->ask == RV_ASK_HEALTH && unchecked))
 		rv_machine_drop(t, s);
 	if (s->ask == RV_ASK_NONE)
 		schedule(t, s);
+	if (unchecked && s->state == RV_UNHEALTHY)
+		healthy(t, s); /* nothing says otherwise any more */
 }
 
 static void exited(const struct rv_turn *t, struct rv_slot *s)

@@ -85,6 +85,16 @@ static void wait(const struct rv_turn *t, struct rv_slot *s, enum rv_footing gro
 		rv_machine_state(t, s, RV_WAITING, why, rv_ground_culprit(t->c, s));
 }
 
+/* Nobody needs it any more: what it waited for does not matter. */
+static void unwanted(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->rests = false;
+	if (s->done || s->state == RV_STOPPED)
+		return;
+	rv_machine_due(t, s, RV_NEVER);
+	rv_machine_state(t, s, RV_STOPPED, rv_machine_why_down(t->c, s, RV_WHY_UNNEEDED), RV_NO_ID);
+}
+
 /* Down: where does it belong? Whoever could start is put into the queue. */
 static void place(const struct rv_turn *t, struct rv_slot *s)
 {
@@ -94,26 +104,21 @@ static void place(const struct rv_turn *t, struct rv_slot *s)
 	rv_bits_remove(queue, t->p->nodes, rv_node_of(t->c, s)->rank);
 	if (rv_is_alive(s) || s->state == RV_ADOPTED)
 		return;
-	if (!s->need) {
-		if (s->state == RV_WAITING || s->state == RV_QUEUED || s->state == RV_BACKOFF) {
-			s->rests = false;
-			rv_machine_due(t, s, RV_NEVER);
-			enum rv_why why = s->held ? RV_WHY_OPERATOR : RV_WHY_UNNEEDED;
-			if (t->c->closing)
-				why = (enum rv_why)t->c->close_why;
-			else if (s->retired)
-				why = RV_WHY_RELOAD;
-			rv_machine_state(t, s, RV_STOPPED, why, RV_NO_ID);
-		}
+	if (!s->need || s->retired) {
+		unwanted(t, s);
 		return;
 	}
+	if (s->rests && s->state == RV_STOPPED)
+		rv_machine_due(t, s, t->now); /* needed again in the very turn that ended it */
 	if (s->done || s->rests)
 		return;
-	if (ground != RV_FOOT_FIRM)
+	if (ground != RV_FOOT_FIRM) {
 		wait(t, s, ground);
-	else if (s->paused && s->automatic)
-		return;
-	else {
+	} else if (rv_is_frozen(s)) {
+		/* frozen: its restart waits for the operator, however long ago it was due */
+		if (s->state == RV_QUEUED)
+			rv_machine_state(t, s, RV_BACKOFF, (enum rv_why)s->end_why, RV_NO_ID);
+	} else {
 		rv_mark(t->c, s, RV_SET_QUEUE);
 		rv_mark(t->c, s, RV_SET_FRESH);
 	}

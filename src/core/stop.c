@@ -18,6 +18,7 @@ static void step(const struct rv_turn *t, struct rv_slot *s, uint32_t which)
 void rv_stop_begin(const struct rv_turn *t, struct rv_slot *s)
 {
 	rv_machine_drop(t, s);
+	s->leaving = true;
 	rv_machine_state(t, s, RV_STOPPING, (enum rv_why)s->end_why, s->other);
 	if (s->exited || !rv_machine_has(t, s, RV_HOOK_STOP)) {
 		step(t, s, 0);
@@ -125,7 +126,7 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 		rv_emit(t, s, RV_ACT_KILL);
 		break;
 	case RV_FACT_SPAWN_FAILED:
-		s->exited = s->answered = true;
+		s->exited = s->answered = s->balked = true;
 		gone(t, s);
 		break;
 	case RV_FACT_HOOK_DONE:

@@ -1,0 +1,600 @@
+/* The law: what no core may do, judged from its actions, its looks and what the world really did. */
+#include "sim.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ASK_NONE = -1, ASK_PROBE = 100, ASK_HEALTH = 101 };
+
+void convict(struct sim *s, const char *format, ...)
+{
+	va_list args;
+
+	if (s->failed)
+		return;
+	s->failed = true;
+	int n = snprintf(s->why, sizeof(s->why), "at %.6f s: ", (double)s->now / 1e9);
+	va_start(args, format);
+	vsnprintf(s->why + n, sizeof(s->why) - (size_t)n, format, args);
+	va_end(args);
+}
+
+static struct rv_look look(const struct sim *s, rv_id id)
+{
+	return s->fast->look(s->core, id);
+}
+
+static bool is_idle(enum rv_state s)
+{
+	return s == RV_STOPPED || s == RV_WAITING || s == RV_QUEUED || s == RV_BACKOFF ||
+		s == RV_EXITED || s == RV_FAILED || s == RV_ADOPTED;
+}
+
+static bool all_is_killed(const struct sim *s)
+{
+	return s->closing_since &&
+		(s->end_of_turns || s->now >= s->closing_since + s->graph->plan.shutdown_timeout);
+}
+
+/* ---- events ---- */
+
+static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
+{
+	switch ((enum rv_event_kind)e->kind) {
+	case RV_EV_START:
+	case RV_EV_RESTART: r->ordered = true; break;
+	case RV_EV_RECREATE:
+		if (e->generation > r->recreate_of)
+			r->recreate_of = e->generation;
+		r->was_ready_once = false; /* attempts of a replacement are not restarts */
+		break;
+	case RV_EV_RETIRE: r->retired = true; break;
+	case RV_EV_RETIRE_BEGIN: r->retired = false; break;
+	case RV_EV_DISABLED: r->exempt = true; break;
+	case RV_EV_BOOT:
+	case RV_EV_STOP:
+	case RV_EV_PAUSE:
+	case RV_EV_RESUME:
+	case RV_EV_SHUTDOWN:
+	case RV_EV_FORCE:
+	case RV_EV_RETIRE_END:
+	case RV_EV_ADOPTED:
+	case RV_EV_SPAWNED:
+	case RV_EV_SPAWN_FAILED:
+	case RV_EV_EXITED:
+	case RV_EV_GONE:
+	case RV_EV_PROVED:
+	case RV_EV_HEALTH:
+	case RV_EV_HOOK_DONE: break;
+	}
+	(void)s;
+}
+
+static void law_answer(struct sim *s, struct record *r, const struct rv_event *e)
+{
+	if (e->generation != r->generation || !r->alive)
+		return;
+	if (e->kind == RV_EV_SPAWNED && !s->truth[e->id].spawning)
+		r->answered = true;
+	if (e->kind == RV_EV_SPAWN_FAILED && !r->answered) {
+		r->gone = r->exited = true;
+		r->ended_turn = s->turn;
+		r->spawn_failed_at = s->now;
+	}
+	if (e->kind == RV_EV_EXITED || e->kind == RV_EV_GONE) {
+		if (!r->exited || e->kind == RV_EV_GONE)
+			r->ended_turn = s->turn;
+		r->exited = true;
+		r->gone |= e->kind == RV_EV_GONE;
+	}
+	if (e->kind == RV_EV_PROVED) {
+		r->proved |= e->verdict == RV_OK;
+		if (r->ask == ASK_PROBE)
+			r->ask = ASK_NONE;
+	}
+	if (e->kind == RV_EV_HEALTH && r->ask == ASK_HEALTH)
+		r->ask = ASK_NONE;
+	if (e->kind == RV_EV_HOOK_DONE && r->ask == e->hook) {
+		r->ask = ASK_NONE;
+		r->updated |= e->hook == RV_HOOK_UPDATE && e->verdict == RV_OK;
+		if (e->hook == RV_HOOK_CONFIRM && e->verdict == RV_FAIL)
+			r->confirmed_lost = r->generation;
+	}
+}
+
+void law_event(struct sim *s, const struct rv_event *e)
+{
+	if (e->kind == RV_EV_FORCE)
+		s->end_of_turns = 1;
+	if ((e->kind == RV_EV_FORCE || e->kind == RV_EV_SHUTDOWN) && !s->closing_since)
+		s->closing_since = s->now;
+	if (e->kind == RV_EV_START || e->kind == RV_EV_RESTART)
+		/* may give those below another try, whose counts begin anew: do not count them at all */
+		for (rv_id id = 0; id < GRAPH_NODES; id++) {
+			s->record[id].spawn_failed_at = 0;
+			s->record[id].in_window = 0;
+			s->record[id].was_ready_once = false;
+		}
+	if (e->kind >= RV_EV_SPAWNED) {
+		law_answer(s, &s->record[e->id], e);
+		return;
+	}
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++)
+		if ((e->id == id || e->id == RV_NO_ID || e->kind == RV_EV_RETIRE_BEGIN) &&
+			s->graph->node[id].present)
+			law_order(s, &s->record[id], e);
+}
+
+/* ---- actions ---- */
+
+static bool is_satisfied(const struct sim *s, const struct rv_edge *e)
+{
+	struct rv_look l = look(s, e->on);
+	bool task = s->graph->node[e->on].type == RV_TASK;
+	bool ready = l.state == RV_READY || l.state == RV_UNHEALTHY || l.state == RV_ADOPTED;
+	bool done = l.state == RV_EXITED;
+
+	switch ((enum rv_until)e->until) {
+	case RV_UNTIL_STARTED:
+		return ready || (task && done) ||
+			(task && s->record[e->on].exited && l.exit == 0 &&
+				(l.state == RV_STOPPING || l.state == RV_KILLING)) ||
+			(l.state == RV_STARTING && s->record[e->on].answered);
+	case RV_UNTIL_READY: return ready || (task && done);
+	case RV_UNTIL_EXITED: return done;
+	}
+	return false;
+}
+
+/* A soft dependency that is on its way right now. */
+static bool is_coming(const struct sim *s, rv_id on)
+{
+	struct rv_look l = look(s, on);
+
+	return (l.flags & RV_LOOK_NEEDED) &&
+		(l.state == RV_STARTING || l.state == RV_QUEUED || l.state == RV_STOPPING ||
+			l.state == RV_KILLING);
+}
+
+static void law_start(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	const struct rv_node *n = &s->graph->node[a->id];
+	struct rv_look l = look(s, a->id);
+
+	if (r->alive)
+		convict(s, "%u was started twice", a->id);
+	if (a->generation <= r->generation)
+		convict(s, "%u got generation %llu again", a->id,
+			(unsigned long long)a->generation);
+	if (s->closing_since || s->fast->closing(s->core))
+		convict(s, "%u was started while closing", a->id);
+	if (r->ended_turn == s->turn)
+		convict(s, "%u was started in the turn that ended it", a->id);
+	if ((l.flags & RV_LOOK_HELD) || !(l.flags & RV_LOOK_NEEDED) || r->retired)
+		convict(s, "%u was started though nobody wants it", a->id);
+	if (r->due > s->now && !r->ordered)
+		convict(s, "%u was started before its backoff was over", a->id);
+	if ((l.flags & RV_LOOK_PAUSED) && r->due && !r->ordered)
+		convict(s, "%u was restarted though paused", a->id);
+	if (r->spawn_failed_at && s->now < r->spawn_failed_at + 100 * RV_MS && !r->ordered)
+		convict(s, "%u was started at once after a failed spawn", a->id);
+	if (l.flags & RV_LOOK_DISABLED)
+		convict(s, "%u was started though its plugin is disabled", a->id);
+	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
+		const struct rv_edge *edge = &s->graph->edges[e];
+		if (edge->kind == RV_NEEDS && !is_satisfied(s, edge))
+			convict(s, "%u was started before %u was there", a->id, edge->on);
+		if (edge->kind != RV_NEEDS && is_coming(s, edge->on))
+			convict(s, "%u did not wait for %u", a->id, edge->on);
+	}
+	bool retired = r->retired;
+	enum rv_state state = r->state;
+	uint32_t restarts = r->restarts, in_window = r->in_window;
+	rv_time began = r->window_began;
+	uint64_t recreate = r->recreate_of;
+	bool once = r->was_ready_once;
+	*r = (struct record){.alive = true,
+		.generation = a->generation,
+		.ask = ASK_NONE,
+		.retired = retired,
+		.state = state,
+		.restarts = restarts,
+		.in_window = in_window,
+		.window_began = began,
+		.recreate_of = recreate,
+		.was_ready_once = once,
+		.since = s->now};
+}
+
+/* Nothing may be done to what still carries somebody. */
+static void law_order_of_stop(struct sim *s, const struct rv_action *a, const struct record *r)
+{
+	bool whole = s->fast->closing(s->core) && !r->narrow;
+
+	if (r->exited || r->spared || all_is_killed(s) ||
+		(a->kind == RV_ACT_KILL && (!r->answered || r->killed)))
+		return;
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		const struct rv_node *n = &s->graph->node[id];
+		for (uint32_t e = n->first_edge; n->present && e < n->first_edge + n->edge_count;
+			e++) {
+			const struct rv_edge *edge = &s->graph->edges[e];
+			if (edge->on == a->id && s->record[id].alive &&
+				(whole || (edge->kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP)))
+				convict(s, "%u was stopped while %u stood on it", a->id, id);
+		}
+	}
+}
+
+static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, int ask)
+{
+	const struct rv_node *n = &s->graph->node[a->id];
+
+	if (r->ask != ASK_NONE)
+		convict(s, "%u has two questions in flight", a->id);
+	r->ask = ask;
+	if (a->timeout < 0)
+		convict(s, "%u is asked with a bound that has passed", a->id);
+	if (ask == ASK_PROBE && a->timeout > n->ready_timeout)
+		convict(s, "%u is probed for longer than it may take", a->id);
+	if (ask < ASK_PROBE && !(n->hooks & RV_HAS(ask)))
+		convict(s, "%u has no hook %d", a->id, ask);
+	if (ask < ASK_PROBE && (look(s, a->id).flags & RV_LOOK_DISABLED))
+		convict(s, "%u is asked though its plugin is disabled", a->id);
+	if (ask == RV_HOOK_CONFIRM && r->recreate_of != r->generation)
+		convict(s, "%u is confirmed for a report about an earlier life", a->id);
+	if (ask == RV_HOOK_STOP)
+		law_order_of_stop(s, a, r);
+	if (ask == RV_HOOK_CLEANUP) {
+		r->cleaned = true;
+		if (!r->gone)
+			convict(s, "%u is cleaned up while it lives", a->id);
+	}
+}
+
+static void law_concluded(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	const struct truth *t = &s->truth[a->id];
+
+	if (t->tree || t->spawning || !r->gone)
+		convict(s, "%u is said to be down while it lives", a->id);
+	if ((s->graph->node[a->id].hooks & RV_HAS(RV_HOOK_CLEANUP)) && !r->cleaned && !r->exempt &&
+		!all_is_killed(s))
+		convict(s, "%u was not cleaned up", a->id);
+	if (r->ask != ASK_NONE)
+		convict(s, "%u is down with a question in flight", a->id);
+	r->alive = false;
+	r->ended_turn = s->turn;
+	r->ordered = false;
+	r->killed = r->stuck = false;
+}
+
+static void law_state(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	const struct rv_node *n = &s->graph->node[a->id];
+	enum rv_state state = (enum rv_state)a->state;
+
+	if (r->alive && is_idle(state))
+		law_concluded(s, a, r);
+	if (state == RV_STOPPED || state == RV_FAILED || state == RV_EXITED)
+		r->due = r->spawn_failed_at = 0; /* what comes next is somebody's decision */
+	if (state == RV_BACKOFF) {
+		r->due = look(s, a->id).due;
+		r->ordered = false;
+	}
+	if (state == RV_READY && r->state == RV_STARTING) {
+		if (n->proof == RV_PROOF_PROBE && !r->proved)
+			convict(s, "%u is ready without proof", a->id);
+		if ((n->hooks & RV_HAS(RV_HOOK_UPDATE)) && !r->updated && !r->exempt)
+			convict(s, "%u is ready without its environment", a->id);
+		r->was_ready_once = true;
+	}
+	if (state == RV_STOPPING && a->why == RV_WHY_RECREATE && !r->exited &&
+		(r->confirmed_lost != r->generation || !n->recreate) && r->state != RV_STARTING)
+		convict(s, "%u was replaced though nobody knew it lost", a->id);
+	if (state == RV_STOPPING || state == RV_KILLING)
+		r->narrow |= !s->fast->closing(s->core); /* begun when fewer edges counted */
+	if (state != r->state)
+		r->since = s->now;
+	if (state == r->state && state != RV_WAITING && !(look(s, a->id).flags & RV_LOOK_DISABLED))
+		convict(s, "%u is said twice to be in state %d", a->id, state);
+	r->state = state;
+	r->why = (enum rv_why)a->why;
+}
+
+static void law_over(struct sim *s, const struct rv_action *a)
+{
+	if (s->over)
+		convict(s, "it is over twice");
+	s->over = true;
+	if (a->end == RV_END_NONE)
+		convict(s, "it ends without a reason");
+	if (s->end_of_turns && a->end != RV_END_FORCED)
+		convict(s, "it was forced and says otherwise");
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++)
+		if (s->record[id].alive &&
+			!(all_is_killed(s) &&
+				s->now >= s->record[id].kill_at + s->graph->plan.kill_timeout))
+			convict(s, "it is over while %u lives", id);
+}
+
+static void law_boot(struct sim *s, const struct rv_action *a)
+{
+	if (s->boots++)
+		convict(s, "the boot was decided twice");
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		const struct rv_node *n = &s->graph->node[id];
+		struct rv_look l;
+		if (!n->present)
+			continue;
+		l = look(s, id);
+		if (a->verdict == RV_OK && !a->degraded && (l.flags & RV_LOOK_NEEDED) &&
+			!(l.state == RV_READY || l.state == RV_UNHEALTHY || l.state == RV_EXITED ||
+				l.state == RV_ADOPTED || s->record[id].retired))
+			convict(s, "the boot is done without %u", id);
+		if (a->verdict == RV_OK && n->essential && (l.flags & RV_LOOK_NEEDED) &&
+			l.state == RV_FAILED && (l.flags & RV_LOOK_WANTED) && !s->reloading)
+			convict(s, "the boot is fine though %u failed", id);
+	}
+	if (a->verdict == RV_FAIL && s->graph->plan.rollback && !s->fast->closing(s->core))
+		convict(s, "a failed boot is not rolled back");
+}
+
+void law_action(struct sim *s, const struct rv_action *a)
+{
+	static struct record nobody;
+	struct record *r = a->id < GRAPH_NODES ? &s->record[a->id] : &nobody;
+	enum rv_action_kind kind = (enum rv_action_kind)a->kind;
+
+	if (s->over)
+		convict(s, "action %d after the end", kind);
+	if (a->id < GRAPH_NODES && kind < RV_ACT_BOOT && kind != RV_ACT_START &&
+		kind != RV_ACT_STATE) {
+		if (!r->alive || a->generation != r->generation)
+			convict(s, "action %d for a life that is not", kind);
+		if (r->state == RV_ADOPTED)
+			convict(s, "action %d for %u, which is not ours", kind, a->id);
+	}
+	switch (kind) {
+	case RV_ACT_START: law_start(s, a, r); break;
+	case RV_ACT_PROBE: law_ask(s, a, r, ASK_PROBE); break;
+	case RV_ACT_HEALTH: law_ask(s, a, r, ASK_HEALTH); break;
+	case RV_ACT_HOOK: law_ask(s, a, r, a->hook); break;
+	case RV_ACT_DROP: r->ask = ASK_NONE; break;
+	case RV_ACT_SIGNAL:
+		law_order_of_stop(s, a, r);
+		if (r->killed)
+			convict(s, "%u gets a signal after KILL", a->id);
+		break;
+	case RV_ACT_KILL:
+		law_order_of_stop(s, a, r);
+		if (!r->killed)
+			r->kill_at = s->now;
+		r->killed = true;
+		break;
+	case RV_ACT_STATE: law_state(s, a, r); break;
+	case RV_ACT_STUCK:
+		if (r->stuck)
+			convict(s, "%u is said twice to be stuck", a->id);
+		r->stuck = true;
+		break;
+	case RV_ACT_BOOT: law_boot(s, a); break;
+	case RV_ACT_RETIRED:
+		if (!s->reloading)
+			convict(s, "a reload is answered that nobody asked for");
+		break;
+	case RV_ACT_OVER: law_over(s, a); break;
+	}
+}
+
+/* ---- after a settle ---- */
+
+static void law_permits(struct sim *s)
+{
+	uint32_t starting = 0;
+
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++)
+		starting += s->graph->node[id].present && look(s, id).state == RV_STARTING;
+	if (s->graph->plan.max_starts && starting > s->graph->plan.max_starts)
+		convict(s, "%u starts at one time", starting);
+	if (s->graph->plan.max_starts && starting < s->graph->plan.max_starts)
+		for (rv_id id = 0; id < s->graph->plan.nodes; id++)
+			if (s->graph->node[id].present && look(s, id).state == RV_QUEUED)
+				convict(s, "%u queues for a permit that is free", id);
+}
+
+static void law_need(struct sim *s)
+{
+	bool need[GRAPH_NODES] = {false};
+
+	for (size_t rank = s->graph->plan.present; rank-- > 0;) {
+		rv_id id = s->graph->order[rank];
+		const struct rv_node *n = &s->graph->node[id];
+		uint32_t flags = look(s, id).flags;
+		need[id] |= (flags & RV_LOOK_WANTED) != 0;
+		if (s->fast->closing(s->core) || (flags & RV_LOOK_HELD))
+			need[id] = false;
+		if (need[id] != ((flags & RV_LOOK_NEEDED) != 0))
+			convict(s, "%u is%s needed and does not know it", id,
+				need[id] ? "" : " not");
+		for (uint32_t e = n->first_edge; need[id] && e < n->first_edge + n->edge_count; e++)
+			if (s->graph->edges[e].kind != RV_AFTER)
+				need[s->graph->edges[e].on] = true;
+	}
+}
+
+static bool carries(const struct sim *s, rv_id on)
+{
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		const struct rv_node *n = &s->graph->node[id];
+		for (uint32_t e = n->first_edge; n->present && e < n->first_edge + n->edge_count;
+			e++)
+			if (s->graph->edges[e].on == on && s->record[id].alive)
+				return true;
+	}
+	return false;
+}
+
+/* What lost its ground has to go, unless it carries others that go first. */
+static void law_loss(struct sim *s, rv_id id)
+{
+	const struct rv_node *n = &s->graph->node[id];
+	struct record *r = &s->record[id];
+	bool firm = true;
+
+	if ((r->state != RV_READY && r->state != RV_UNHEALTHY) || n->on_loss == RV_LOSS_KEEP)
+		return;
+	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++)
+		if (s->graph->edges[e].kind == RV_NEEDS && !is_satisfied(s, &s->graph->edges[e]))
+			firm = false;
+	if (firm)
+		r->leaving_seen = false; /* stands; from now on its loss counts */
+	else if (!carries(s, id) && !r->leaving_seen)
+		convict(s, "%u goes on though it lost its ground", id);
+}
+
+static rv_time stop_path(const struct sim *s, const struct rv_node *n)
+{
+	rv_time sum = n->stop_hook_timeout + n->cleanup_timeout;
+
+	for (uint32_t i = 0; i < n->step_count; i++)
+		sum += s->graph->steps[n->first_step + i].timeout;
+	return sum;
+}
+
+static void law_bounds(struct sim *s, rv_id id)
+{
+	const struct rv_node *n = &s->graph->node[id];
+	const struct record *r = &s->record[id];
+
+	if (r->state == RV_STARTING && !carries(s, id) &&
+		s->now > r->since + n->ready_timeout + s->graph->plan.start_grace)
+		convict(s, "%u starts for ever", id);
+	if (r->state == RV_STOPPING && s->now > r->since + stop_path(s, n))
+		convict(s, "%u stops for ever", id);
+	if (r->killed && !r->gone && !r->stuck &&
+		s->now > r->kill_at + s->graph->plan.kill_timeout && !all_is_killed(s) && !s->over)
+		convict(s, "%u resists and nobody says so", id);
+}
+
+static void law_limit(struct sim *s, rv_id id)
+{
+	const struct rv_node *n = &s->graph->node[id];
+	struct record *r = &s->record[id];
+	uint32_t restarts = look(s, id).restarts;
+
+	if (restarts < r->restarts || r->ordered)
+		r->in_window = 0;
+	if (restarts > r->restarts && r->was_ready_once && !r->ordered) {
+		if (r->in_window && s->now - r->window_began > n->window)
+			r->in_window = 0;
+		if (!r->in_window++)
+			r->window_began = s->now;
+		if (n->limit && r->in_window > n->limit)
+			convict(s, "%u was restarted more often than it may", id);
+	}
+	r->restarts = restarts;
+}
+
+void law_settled(struct sim *s)
+{
+	if (!s->closing_since && s->fast->closing(s->core))
+		s->closing_since = s->now;
+	law_permits(s);
+	if (!s->over)
+		law_need(s);
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		if (!s->graph->node[id].present)
+			continue;
+		if (look(s, id).state != s->record[id].state)
+			convict(s, "%u is in state %d and did not say so", id, look(s, id).state);
+		if (s->over)
+			continue;
+		law_loss(s, id);
+		law_bounds(s, id);
+		law_limit(s, id);
+	}
+	if (s->closing_since && !s->over &&
+		s->now > s->closing_since + s->graph->plan.shutdown_timeout +
+				s->graph->plan.kill_timeout)
+		convict(s, "it closes for ever");
+}
+
+/* What a new plan adds is not lost. */
+void law_adopted(struct sim *s)
+{
+	for (rv_id id = 0; id < GRAPH_NODES; id++) {
+		struct record *r = &s->record[id];
+		bool present = id < s->graph->plan.nodes && s->graph->node[id].present;
+
+		if (present && r->alive) {
+			r->leaving_seen = true;
+			r->exempt = true;
+			r->spared |= r->state == RV_STOPPING || r->state == RV_KILLING;
+		}
+		if (!present && r->alive)
+			convict(s, "%u lives and is not in the new plan", id);
+		if (!present)
+			r->state = RV_STOPPED;
+		if (r->retired)
+			r->spawn_failed_at = r->due = r->was_ready_once = 0; /* begins anew */
+		r->retired = false;
+		r->since = s->now;
+	}
+}
+
+/* ---- rest ---- */
+
+static bool waits_well(const struct sim *s, rv_id id)
+{
+	const struct rv_node *n = &s->graph->node[id];
+
+	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
+		const struct rv_edge *edge = &s->graph->edges[e];
+		struct rv_look l = look(s, edge->on);
+		if (edge->kind == RV_NEEDS && !is_satisfied(s, edge))
+			return true;
+		/* softly for one that waits itself, for a daemon to exit at last */
+		if (edge->kind != RV_NEEDS && (l.flags & RV_LOOK_NEEDED) && l.state == RV_WAITING)
+			return true;
+	}
+	return false;
+}
+
+static bool rests(const struct sim *s, rv_id id)
+{
+	struct rv_look l = look(s, id);
+	bool needed = l.flags & RV_LOOK_NEEDED;
+
+	switch (l.state) {
+	case RV_STOPPED: return !needed || l.why == RV_WHY_DEPENDENCY;
+	case RV_WAITING: return needed && waits_well(s, id);
+	case RV_READY: return needed;
+	case RV_EXITED:
+	case RV_FAILED:
+	case RV_ADOPTED: return true;
+	case RV_QUEUED:
+	case RV_STARTING:
+	case RV_UNHEALTHY:
+	case RV_STOPPING:
+	case RV_KILLING:
+	case RV_BACKOFF:
+	case RV_STATE_COUNT: break;
+	}
+	return false;
+}
+
+bool law_at_rest(struct sim *s, bool complain)
+{
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		if (!s->graph->node[id].present || rests(s, id))
+			continue;
+		if (complain)
+			convict(s, "%u never comes to rest from state %d", id, look(s, id).state);
+		return false;
+	}
+	if (s->reloading && complain)
+		convict(s, "the reload never ends");
+	return !s->reloading;
+}

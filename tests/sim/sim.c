@@ -1,0 +1,202 @@
+/* sim: random schedules against the law, the oracle and, with planted faults, against itself.
+ *
+ *   sim [--schedules N] [--seed S] [--shrink] [--trace] [--faults] [--law-only]  */
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sim_planted; /* see rename.h */
+
+/* Each is a rule taken away; see RV_FAULT(n) in the core. */
+static const char *const faults[] = {
+	[1] = "a report of loss about an earlier life is believed",
+	[2] = "answers of an earlier life are believed",
+	[3] = "a dependency does not hear that its last dependent is gone",
+	[4] = "a restart starts in the turn that ended the life before",
+	[5] = "pause does not freeze restarts",
+	[6] = "a replacement needs no confirmation",
+	[7] = "the restart limit is off by one",
+	[8] = "a dependency does not hear that it is needed",
+	[9] = "soft dependencies are not waited for",
+	[10] = "dependents do not hear that their ground has changed",
+	[11] = "loss of a dependency is ignored",
+	[12] = "a dependency is stopped under its dependents",
+	[13] = "one start permit too many",
+};
+#define FAULTS		(sizeof(faults) / sizeof(*faults))
+#define FAULT_SCHEDULES 20000
+
+/* The sentence without its numbers: shrinking must not wander off to another failure. */
+static void essence(const char *why, char to[256])
+{
+	size_t n = 0;
+
+	for (; *why; why++)
+		if (*why < '0' || *why > '9')
+			to[n++] = *why;
+	to[n] = '\0';
+}
+
+static bool fails_like(struct sim *s, const struct plot *p, const struct brain *fast,
+	const struct brain *oracle, const char *like)
+{
+	char now[256];
+
+	if (sim_run(s, p, fast, oracle))
+		return false;
+	essence(s->why, now);
+	return !strcmp(now, like);
+}
+
+/* Leaves out what the failure does not need. */
+static void shrink(
+	struct sim *s, struct plot *p, const struct brain *fast, const struct brain *oracle)
+{
+	char like[256];
+
+	essence(s->why, like);
+	for (size_t chunk = p->n / 2 + 1; chunk > 0; chunk /= 2) {
+		for (size_t i = 0; i + chunk <= p->n;) {
+			struct plot less = *p;
+			memmove(&less.deeds[i], &less.deeds[i + chunk],
+				(less.n - i - chunk) * sizeof(*less.deeds));
+			less.n -= chunk;
+			if (fails_like(s, &less, fast, oracle, like))
+				*p = less;
+			else
+				i++;
+		}
+	}
+	struct plot less = *p;
+	less.honest = false;
+	if (fails_like(s, &less, fast, oracle, like))
+		*p = less;
+}
+
+static void print_graph(const struct sim *s)
+{
+	static const char *const kinds[] = {"needs", "wants", "after"};
+	static const char *const until[] = {"started", "ready", "exited"};
+	const struct graph *g = s->graph;
+
+	for (size_t r = 0; r < g->plan.present; r++) {
+		rv_id id = g->order[r];
+		const struct rv_node *n = &g->node[id];
+		struct rv_look l = s->fast->look(s->core, id);
+		printf("# %u: type %u loss %u flags %u state %u why %u", id, n->type, n->on_loss,
+			l.flags, l.state, l.why);
+		for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++)
+			printf("; %s %u %s", kinds[g->edges[e].kind], g->edges[e].on,
+				g->edges[e].kind ? "" : until[g->edges[e].until]);
+		printf("\n");
+	}
+}
+
+struct wish {
+	uint64_t seed, schedules;
+	bool shrink, trace, faults, law_only;
+};
+
+static bool sweep(struct sim *s, const struct wish *w)
+{
+	const struct brain *oracle = w->law_only ? NULL : &brain_sweep;
+
+	for (uint64_t i = 0; i < w->schedules; i++) {
+		struct plot p;
+		plot_random(&p, w->seed + i);
+		if (sim_run(s, &p, &brain_product, oracle))
+			continue;
+		printf("# seed %llu fails: %s\n", (unsigned long long)p.seed, s->why);
+		if (w->shrink)
+			shrink(s, &p, &brain_product, oracle);
+		plot_print(&p);
+		s->trace = w->trace;
+		sim_run(s, &p, &brain_product, oracle);
+		s->trace = false;
+		print_graph(s);
+		printf("# %s\n", s->why);
+		return false;
+	}
+	printf("# most actions in one settle: %zu\n", s->most_actions);
+	return true;
+}
+
+static uint64_t convicted_after(struct sim *s, int fault)
+{
+	uint64_t i;
+
+	sim_planted = fault;
+	for (i = 1; i <= FAULT_SCHEDULES; i++) {
+		struct plot p;
+		plot_random(&p, i);
+		if (!sim_run(s, &p, &brain_faulty, &brain_sweep))
+			break;
+	}
+	sim_planted = 0;
+	return i;
+}
+
+static bool try_faults(struct sim *s, int first_test)
+{
+	bool good = true;
+
+	for (size_t f = 1; f < FAULTS; f++) {
+		uint64_t n = convicted_after(s, (int)f);
+		bool caught = n <= FAULT_SCHEDULES;
+		if (caught)
+			printf("# after %llu schedules: %s\n", (unsigned long long)n, s->why);
+		printf("%sok %d - the simulator notices when %s\n", caught ? "" : "not ",
+			first_test + (int)f - 1, faults[f]);
+		fflush(stdout);
+		good &= caught;
+	}
+	return good;
+}
+
+static bool parse(struct wish *w, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		bool more = i + 1 < argc;
+		if (!strcmp(argv[i], "--schedules") && more)
+			w->schedules = strtoull(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--seed") && more)
+			w->seed = strtoull(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--shrink"))
+			w->shrink = true;
+		else if (!strcmp(argv[i], "--trace"))
+			w->trace = true;
+		else if (!strcmp(argv[i], "--faults"))
+			w->faults = true;
+		else if (!strcmp(argv[i], "--law-only"))
+			w->law_only = true;
+		else
+			return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct wish w = {.seed = 1, .schedules = 12000, .shrink = argc == 1, .faults = argc == 1};
+	struct sim s;
+	bool good = true;
+
+	if (!parse(&w, argc, argv)) {
+		fprintf(stderr,
+			"usage: sim [--schedules N] [--seed S] [--shrink] [--trace] [--faults] "
+			"[--law-only]\n");
+		return 2;
+	}
+	sim_create(&s);
+	printf("1..%zu\n", w.faults ? FAULTS : (size_t)1);
+	good = sweep(&s, &w);
+	printf("%sok 1 - %llu random schedules keep the law and equal the sweeping oracle\n",
+		good ? "" : "not ", (unsigned long long)w.schedules);
+	fflush(stdout);
+	if (w.faults)
+		good &= try_faults(&s, 2);
+	sim_destroy(&s);
+	return good ? 0 : 1;
+}

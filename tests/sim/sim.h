@@ -1,0 +1,110 @@
+/* One simulated run: a core (and its oracle), a world of liars, a schedule, and the law.
+ *
+ * A schedule is the list of what the operator and fate do at given times; how the world answers is a
+ * hash of (seed, service, generation, question), so that a schedule can be shrunk by dropping events. */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "brain.h"
+#include "dice.h"
+#include "graph.h"
+
+#define SIM_PENDING 512
+#define SIM_PLOT    48
+
+enum deed {
+	DEED_EVENT, /* hand `event` to the core; RECREATE: generation counts back from the present */
+	DEED_DIE, /* the main process of `event.id` ends */
+	DEED_RELOAD, /* to a mutation of the plan by `salt` */
+	DEED_LIE, /* an answer of an earlier life, of a kind drawn from `salt` */
+};
+
+struct deed_at {
+	rv_time at;
+	enum deed deed;
+	uint64_t salt;
+	struct rv_event event;
+};
+
+struct plot {
+	uint64_t seed;
+	bool honest; /* ends in a world that behaves, which has to come to rest */
+	size_t n;
+	struct deed_at deeds[SIM_PLOT];
+};
+
+/* What really is. */
+struct truth {
+	uint64_t generation;
+	bool spawning, tree, main;
+};
+
+struct pending {
+	rv_time at;
+	bool lie; /* says something about the past; changes nothing in the world */
+	struct rv_event event;
+};
+
+/* What the law remembers of one slot. */
+struct record {
+	enum rv_state state;
+	enum rv_why why;
+	uint64_t generation, recreate_of, confirmed_lost;
+	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
+	bool narrow, spared, leaving_seen, stuck, killed, was_ready_once;
+	int ask; /* -1, or a hook number; 100: probe, 101: health */
+	uint64_t ended_turn;
+	uint32_t restarts, in_window;
+	rv_time window_began, due, kill_at, since, spawn_failed_at;
+};
+
+struct sim {
+	const struct brain *fast, *oracle; /* oracle may be NULL */
+	struct graph *graph, *next, graphs[2];
+	struct rv_core *core, *twin, *spare, *spare_twin, *copy;
+	struct rv_actions out, twin_out;
+	size_t most_actions; /* seen in a settle, for a look at how generous the maximum is */
+	rv_time now;
+	uint64_t seed, turn;
+	bool honest, reloading, over, trace;
+	uint64_t end_of_turns;
+	rv_time closing_since, honest_since;
+	struct truth truth[GRAPH_NODES];
+	struct record record[GRAPH_NODES];
+	int boots;
+	size_t pending_count;
+	struct pending pending[SIM_PENDING];
+	bool failed;
+	char why[256];
+};
+
+void sim_create(struct sim *s);
+void sim_destroy(struct sim *s);
+/* Runs one plot; false: the law was broken, s->why tells how. */
+bool sim_run(struct sim *s, const struct plot *plot, const struct brain *fast,
+	const struct brain *oracle);
+
+/* A random plot for a seed. */
+void plot_random(struct plot *p, uint64_t seed);
+void plot_print(const struct plot *p);
+const char *event_name(enum rv_event_kind k);
+const char *action_name(enum rv_action_kind k);
+
+/* world.c */
+void world_act(struct sim *s, const struct rv_action *a);
+void world_die(struct sim *s, rv_id id, rv_exit exit);
+void world_lie(struct sim *s, uint64_t salt);
+void world_push(struct sim *s, rv_time at, const struct rv_event *e, bool lie);
+/* Makes it true; false: it did not happen (the process was gone already). */
+bool world_happens(struct sim *s, const struct pending *p);
+
+/* law.c */
+void convict(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void law_event(struct sim *s, const struct rv_event *e);
+void law_action(struct sim *s, const struct rv_action *a);
+void law_settled(struct sim *s);
+void law_adopted(struct sim *s);
+/* Everybody is where he belongs, and only the health checks go on. */
+bool law_at_rest(struct sim *s, bool complain);
+
+#endif
