@@ -106,12 +106,28 @@ static void settle_log(struct rv_read *r, struct rv_detail *d, const char *dir)
 		d->s.log.kind = RV_LOG_INHERIT;
 }
 
+/* What a plugin may look at while its recipes are made; both are completed by the recipes. */
+static void show_to_plugin(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
+{
+	uint16_t *ports = rv_arena_array(r->arena, d->claim_count, sizeof(*ports));
+
+	if (!ports)
+		return;
+	for (size_t i = 0; i < d->claim_count; i++)
+		ports[i] = d->claims[i].port;
+	d->s.ports = ports;
+	d->s.port_count = d->claim_count;
+	d->s.env = rv_environ_effective(w, d, NULL);
+}
+
 static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
 {
 	bool ends_us = w->top.exit_from && !strcmp(w->top.exit_from, d->s.name);
 
 	settle_readiness(d);
 	settle_log(r, d, w->top.log_dir);
+	if (d->node.hooks)
+		show_to_plugin(r, w, d);
 	if (ends_us && !d->restart_given)
 		d->node.restart_on = RV_RESTART_NEVER;
 	if (!d->has_command && d->s.table && !d->s.table->error &&

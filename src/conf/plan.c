@@ -186,15 +186,14 @@ static void take_ports(struct rv_whole *w, struct rv_detail *d, const struct rv_
 static void take_argv(struct rv_whole *w, struct rv_detail *d, const struct rv_recipe *recipe,
 	struct rv_complaints *c)
 {
-	d->s.argv_is_static = !recipe || recipe->is_static || !recipe->argv;
+	/* Without a recipe's word nothing is ever asked again; what it may say at a start is not known. */
+	d->s.argv_is_static = !recipe || recipe->is_static ||
+		(!recipe->argv && !recipe->env && !recipe->fixed);
 	if (d->s.command) {
 		d->s.argv = d->s.command;
-		d->s.argv_is_static = !recipe || !recipe->env || recipe->is_static;
 	} else if (recipe && recipe->argv && recipe->argv[0]) {
 		d->s.argv = copy_list(&w->conf.arena, recipe->argv);
-	} else if (recipe && recipe->fixed) {
-		d->s.argv_is_static = false;
-	} else if (!recipe || !recipe->error) {
+	} else if (!recipe || (!recipe->fixed && !recipe->error)) {
 		rv_complain(c, d->s.at, "service '%s' needs a command: plugin %s gave none",
 			d->s.name, d->s.plugin);
 	}

@@ -344,6 +344,25 @@ static void a_recipe_gives_what_no_command_gives(void **state)
 	put_away(&g);
 }
 
+static void plugins_see_environment_and_ports_before_they_give_recipes(void **state)
+{
+	static const char *const paths[] = {"t.yaml", NULL};
+	struct rv_complaints c = {0};
+	struct rv_draft *d;
+	struct rv_conf *conf;
+
+	(void)state;
+	write_file("t.yaml", "services: {a: {plugin: p, ports: [7], environment: {A: 1}}}\n");
+	d = rv_draft_read(paths, NULL, NULL, &c);
+	conf = rv_conf_build(d, starters, 1, NULL, NULL, &c);
+	rv_draft_destroy(d);
+	assert_non_null(conf);
+	assert_list(rv_conf_find(conf, "a")->env, "A=1|");
+	assert_int_equal(rv_conf_find(conf, "a")->ports[0], 7);
+	rv_conf_destroy(conf);
+	rv_complaints_fini(&c);
+}
+
 static void ready_replaces_the_probe_of_the_plugin(void **state)
 {
 	const struct rv_recipe recipes[] = {{.argv = argv_of_recipe}};
@@ -721,6 +740,7 @@ int main(void)
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
+		cmocka_unit_test(plugins_see_environment_and_ports_before_they_give_recipes),
 		cmocka_unit_test(ready_replaces_the_probe_of_the_plugin),
 		cmocka_unit_test(a_recipe_that_is_known_at_start_only_is_no_mistake),
 		cmocka_unit_test(a_recipe_can_be_wrong),
