@@ -566,17 +566,16 @@ static void signals_go_to_main_group_or_tree(void **state)
 	struct world *w = *state;
 
 	start_python(w, 1, 1, PRELUDE
-		"def make(n):\n"
-		" def f(*a): open(T+'/'+n+str(time.monotonic_ns()),'w').close()\n"
-		" signal.signal(40,f)\n"
+		"signal.pthread_sigmask(0,[40])\n"
+		"def count(name):\n" /* one by one: a handler would see several as one */
+		" while True:\n"
+		"  signal.sigwait([40])\n"
+		"  open(T+'/'+name+str(time.monotonic_ns()),'w').close()\n"
 		"if os.fork()==0:\n"
-		" make('group-'); tell('a')\n"
-		" while True: time.sleep(1000)\n"
+		" tell('a'); count('group-')\n"
 		"if os.fork()==0:\n"
-		" os.setsid(); make('far-'); tell('b')\n"
-		" while True: time.sleep(1000)\n"
-		"make('main-'); tell('c')\n"
-		"while True: time.sleep(1000)\n");
+		" os.setsid(); tell('b'); count('far-')\n"
+		"tell('c'); count('main-')\n");
 	UNTIL(w, exists(w, "a") && exists(w, "b") && exists(w, "c"));
 	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_MAIN));
 	UNTIL(w, !system("test $(ls $T | grep -c main-) = 1"));
