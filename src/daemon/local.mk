@@ -2,8 +2,12 @@ noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/engine.c src/daemon/engine.h \
 	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/hostasks.c \
 	src/daemon/hostchannel.c \
+	src/daemon/hostdeath.c \
+	src/daemon/hostinside.h \
 	src/daemon/hostlink.c src/daemon/hostlink.h \
+	src/daemon/hostload.c \
 	src/daemon/hostparts.h \
 	src/daemon/hostrun.c \
 	src/daemon/hostvalues.c \

@@ -13,36 +13,26 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "host/instance.h"
 #include "host/load.h"
+#include "host/trust.h"
 #include "host/web.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
 enum {
 	TURNS_MAX = 1000,
 	CPU_MS = 100,
 	IDS_MAX = 1 << 20,
-	LIST_MAX = 4096, /* strings of an argv or an environment */
-	TEXT_MAX = 1 << 17,
 	WHY_MAX = 500,
 };
 
 _Static_assert((int)RV_HP_MEMO == (int)REEVE_MEMO && (int)RV_HP_BYTES == (int)REEVE_BODY,
 	"the protocol carries what the header promises");
 
-struct instance {
-	struct rv_arena arena; /* owns all that the message points to */
-	struct rv_hp_instance m;
-	const struct rv_plugin *plugin;
-	void *self;
-	struct reeve_value *values;
-	struct reeve_listener *listeners;
-};
-
 struct call {
 	struct call *next, **at;
 	struct rv_drive *d;
-	struct instance *instance; /* NULL: a get */
+	struct rv_instance *instance; /* NULL: a get */
 	struct rv_hp_call m; /* without memo */
 	unsigned char memo[REEVE_MEMO], told[REEVE_MEMO];
 	uint32_t step;
@@ -63,7 +53,7 @@ struct rv_drive {
 	void *arg;
 	struct rv_plugins plugins;
 	struct rv_web *web;
-	struct instance **instances; /* by id */
+	struct rv_instance **instances; /* by id */
 	size_t instance_room;
 	struct call *calls;
 	unsigned char memo[REEVE_MEMO]; /* of rehearsals */
@@ -93,83 +83,7 @@ static void leave(struct rv_drive *d)
 
 /* ---- instances ---- */
 
-static bool take_value(struct reeve_value *v, const struct rv_hp_option *o)
-{
-	rv_time ns = 0;
-	uint64_t size = 0;
-	int64_t n = 0;
-	bool yes = false, fine = true;
-
-	*v = (struct reeve_value){.name = o->key.name,
-		.type = (enum reeve_type)o->key.type,
-		.from = (enum reeve_from)o->from};
-	if (!o->set)
-		return true;
-	v->text = o->value.p;
-	v->len = o->value.n;
-	switch (o->key.type) {
-	case RV_KEY_INT:
-	case RV_KEY_PORT:
-		fine = rv_text_int(v->text, &n);
-		v->number = n;
-		break;
-	case RV_KEY_BOOL:
-		fine = rv_text_bool(v->text, &yes);
-		v->number = yes;
-		break;
-	case RV_KEY_DURATION:
-		fine = rv_text_duration(v->text, &ns);
-		v->number = ns;
-		break;
-	case RV_KEY_SIZE:
-		fine = rv_text_size(v->text, &size) && size <= INT64_MAX;
-		v->number = (int64_t)size;
-		break;
-	case RV_KEY_STRING:
-	case RV_KEY_PATH:
-	case RV_KEY_WORDS:
-	case RV_KEY_SECRET:
-	case RV_KEY_JSON: break;
-	}
-	return fine;
-}
-
-static bool take_instance(struct instance *i)
-{
-	i->values = rv_arena_array(&i->arena, i->m.option_count, sizeof(*i->values));
-	i->listeners = rv_arena_array(&i->arena, i->m.listener_count, sizeof(*i->listeners));
-	if (!i->values || !i->listeners)
-		return false;
-	for (uint32_t k = 0; k < i->m.option_count; k++)
-		if (!take_value(&i->values[k], &i->m.options[k]))
-			return false;
-	for (uint32_t k = 0; k < i->m.listener_count; k++) {
-		const struct rv_hp_listener *l = &i->m.listeners[k];
-
-		i->listeners[k] = (struct reeve_listener){.name = l->name,
-			.address = l->address,
-			.port = l->port,
-			.fd = l->fd,
-			.listening = l->listening};
-	}
-	if (!i->plugin->d)
-		return true;
-	i->self = rv_arena_alloc(&i->arena, i->plugin->d->state_size);
-	return i->self;
-}
-
-static void instance_destroy(struct instance *i)
-{
-	struct rv_arena arena;
-
-	if (!i)
-		return;
-	arena = i->arena;
-	free(i);
-	rv_arena_fini(&arena);
-}
-
-static struct instance *find(struct rv_drive *d, uint32_t id)
+static struct rv_instance *find(struct rv_drive *d, uint32_t id)
 {
 	return id < d->instance_room ? d->instances[id] : NULL;
 }
@@ -177,7 +91,7 @@ static struct instance *find(struct rv_drive *d, uint32_t id)
 static void call_end(struct call *c);
 
 /* Calls of it have been cancelled or answered by now; one that is left would have nobody to talk to. */
-static void forget_instance(struct rv_drive *d, struct instance *i)
+static void forget_instance(struct rv_drive *d, struct rv_instance *i)
 {
 	struct call *after;
 
@@ -186,20 +100,20 @@ static void forget_instance(struct rv_drive *d, struct instance *i)
 		if (i && c->instance == i)
 			call_end(c);
 	}
-	instance_destroy(i);
+	rv_instance_destroy(i);
 }
 
-static bool keep(struct rv_drive *d, struct instance *i)
+static bool keep(struct rv_drive *d, struct rv_instance *i)
 {
 	size_t room = d->instance_room ? d->instance_room : 16;
-	struct instance **v;
+	struct rv_instance **v;
 
 	if (i->m.id >= IDS_MAX)
 		return false;
 	while (room <= i->m.id)
 		room *= 2;
 	if (room > d->instance_room) {
-		v = realloc(d->instances, room * sizeof(struct instance *));
+		v = realloc(d->instances, room * sizeof(struct rv_instance *));
 		if (!v)
 			return false;
 		memset(v + d->instance_room, 0, (room - d->instance_room) * sizeof(*v));
@@ -211,45 +125,9 @@ static bool keep(struct rv_drive *d, struct instance *i)
 	return true;
 }
 
-/* ---- reading what a plugin handed out ---- */
-
-/* At most TEXT_MAX bytes are looked at: a string without an end is refused. */
-static bool text_is_fine(const char *s)
-{
-	return !s || strnlen(s, TEXT_MAX) < TEXT_MAX;
-}
-
-static bool list_is_fine(const char *const *v)
-{
-	size_t n = 0;
-
-	while (v && v[n] && n < LIST_MAX && text_is_fine(v[n]))
-		n++;
-	return !v || !v[n];
-}
-
-static bool process_is_fine(const struct reeve_process *p)
-{
-	return list_is_fine(p->argv) && list_is_fine(p->env) &&
-		(unsigned)p->type <= REEVE_LAUNCHER && p->port_count <= 1024 &&
-		(!p->port_count || p->ports) && text_is_fine(p->log_file);
-}
-
-static struct rv_hp_process process_of(const struct reeve_process *p)
-{
-	return (struct rv_hp_process){.argv = p->argv,
-		.env = p->env,
-		.ports = p->ports,
-		.port_count = (uint32_t)p->port_count,
-		.type = (uint8_t)p->type,
-		.main_pid = p->main_pid,
-		.log_file = p->log_file,
-		.is_static = p->is_static};
-}
-
 /* ---- a turn ---- */
 
-static struct reeve_turn turn_of(struct rv_drive *d, const struct instance *i)
+static struct reeve_turn turn_of(struct rv_drive *d, const struct rv_instance *i)
 {
 	return (struct reeve_turn){.size = sizeof(struct reeve_turn),
 		.service = i->m.service,
@@ -285,7 +163,7 @@ static void answer(
 	m.u.answer = (struct rv_hp_answer){
 		.call = c->m.call, .id = c->m.id, .verdict = (uint8_t)v, .why = why};
 	if (p)
-		m.u.answer.process = process_of(p);
+		m.u.answer.process = rv_trust_recipe(p);
 	c->d->send(c->d->arg, &m);
 }
 
@@ -345,8 +223,8 @@ static bool ask_http(struct call *c, const struct reeve_http *h)
 		.body_len = h->body_len,
 		.timeout = bounded(h->timeout_ns, 2 * RV_SEC, c->deadline - rv_now())};
 
-	if (!h->url || !text_is_fine(h->url) || !text_is_fine(h->method) ||
-		!list_is_fine(h->headers) || h->body_len > RV_HP_MAX)
+	if (!h->url || !rv_trust_text(h->url) || !rv_trust_text(h->method) ||
+		!rv_trust_list(h->headers) || h->body_len > RV_HP_MAX)
 		return false;
 	if (!ask.method)
 		ask.method = h->body ? "POST" : "GET";
@@ -358,7 +236,7 @@ static bool ask_run(struct call *c, const struct reeve_run *r)
 {
 	struct rv_hp_msg m = {.kind = RV_HP_RUN};
 
-	if (!r->argv || !list_is_fine(r->argv) || !r->argv[0] || r->input_len > RV_HP_BYTES)
+	if (!r->argv || !rv_trust_list(r->argv) || !r->argv[0] || r->input_len > RV_HP_BYTES)
 		return false;
 	m.u.run = (struct rv_hp_run){.call = c->m.call,
 		.id = c->m.id,
@@ -388,7 +266,7 @@ static void next(struct call *c, unsigned what, const struct reeve_turn *t)
 
 	if (t->arena_full)
 		fail(c, "built more than %d bytes of strings in a turn", REEVE_ARENA);
-	else if (!text_is_fine(t->why))
+	else if (!rv_trust_text(t->why))
 		fail(c, "gave a reason without an end");
 	else if (what == REEVE_HTTP && !ask_http(c, &t->http))
 		fail(c,
@@ -406,7 +284,7 @@ static void next(struct call *c, unsigned what, const struct reeve_turn *t)
 		call_end(c);
 	} else if (what != REEVE_OK) {
 		fail(c, "returned %u, which is no answer", what);
-	} else if (c->m.hook == RV_HOOK_START && !process_is_fine(&t->process)) {
+	} else if (c->m.hook == RV_HOOK_START && !rv_trust_process(&t->process)) {
 		fail(c, "returned a recipe that cannot be: a list or a string without an end");
 	} else {
 		answer(c, RV_OK, why, c->m.hook == RV_HOOK_START ? &t->process : NULL);
@@ -641,7 +519,7 @@ static bool take_describe(struct rv_drive *d, const struct rv_hp_describe *m)
 }
 
 /* The rehearsal of start: one turn, no I/O. */
-static void rehearse(struct rv_drive *d, struct instance *i)
+static void rehearse(struct rv_drive *d, struct rv_instance *i)
 {
 	struct rv_hp_msg m = {.kind = RV_HP_RECIPE};
 	struct reeve_turn t = turn_of(d, i);
@@ -659,23 +537,23 @@ static void rehearse(struct rv_drive *d, struct instance *i)
 		what = (unsigned)i->plugin->ops.start(i->self, &t);
 	if (t.arena_full)
 		m.u.recipe.error = "start built more strings in a turn than there is room for";
-	else if (what > REEVE_FAIL || !text_is_fine(t.why) ||
-		(what == REEVE_OK && !process_is_fine(&t.process)))
+	else if (what > REEVE_FAIL || !rv_trust_text(t.why) ||
+		(what == REEVE_OK && !rv_trust_process(&t.process)))
 		m.u.recipe.error = "start returned what is no recipe";
 	else if (what == REEVE_FAIL)
 		m.u.recipe.error = t.why && *t.why ? t.why : "start refuses this configuration";
 	else if (what == REEVE_OK)
-		m.u.recipe.process = process_of(&t.process);
+		m.u.recipe.process = rv_trust_recipe(&t.process);
 	else
 		m.u.recipe.fixed = true;
 	d->send(d->arg, &m);
 	leave(d);
 }
 
-static bool take_instance_msg(
+static bool take_instance(
 	struct rv_drive *d, const struct rv_hp_instance *m, struct rv_arena *arena)
 {
-	struct instance *i = calloc(1, sizeof(*i));
+	struct rv_instance *i = calloc(1, sizeof(*i));
 
 	if (!i)
 		return false;
@@ -685,15 +563,15 @@ static bool take_instance_msg(
 	enter(d, m->id, RV_HP_IN_INSTANCE);
 	i->plugin = rv_plugin_load(&d->plugins, m->dir, m->plugin);
 	leave(d);
-	if (!i->plugin || !take_instance(i)) {
-		instance_destroy(i);
+	if (!i->plugin || !rv_instance_fill(i)) {
+		rv_instance_destroy(i);
 		return false;
 	}
 	if (m->rehearse)
 		rehearse(d, i);
 	if (m->keep && keep(d, i))
 		return true;
-	instance_destroy(i);
+	rv_instance_destroy(i);
 	return !m->keep;
 }
 
@@ -709,7 +587,7 @@ bool rv_drive_take(struct rv_drive *d, const struct rv_hp_msg *m, struct rv_aren
 {
 	switch (m->kind) {
 	case RV_HP_DESCRIBE: return take_describe(d, &m->u.describe);
-	case RV_HP_INSTANCE: return take_instance_msg(d, &m->u.instance, arena);
+	case RV_HP_INSTANCE: return take_instance(d, &m->u.instance, arena);
 	case RV_HP_CALL: return take_call(d, &m->u.call);
 	case RV_HP_RAN: take_ran(d, &m->u.ran); return true;
 	case RV_HP_GET: return take_get(d, &m->u.get);
@@ -750,7 +628,7 @@ void rv_drive_destroy(struct rv_drive *d)
 	while (d->calls)
 		call_end(d->calls);
 	for (size_t i = 0; i < d->instance_room; i++)
-		instance_destroy(d->instances[i]);
+		rv_instance_destroy(d->instances[i]);
 	free(d->instances);
 	rv_web_destroy(d->web);
 	rv_arena_fini(&d->plugins.arena);

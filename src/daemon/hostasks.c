@@ -1,0 +1,209 @@
+/* What is asked of the plugin host, and how an answer comes back to who asked. See hostinside.h. */
+#include "daemon/hostinside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/clock.h"
+
+/* ---- asks ---- */
+
+void rv_link_unlink(struct rv_ask *a)
+{
+	if (!a->at)
+		return;
+	*a->at = a->next;
+	if (a->next)
+		a->next->at = a->at;
+	a->at = NULL;
+	a->next = NULL;
+}
+
+void rv_link_put(struct rv_ask **list, struct rv_ask *a)
+{
+	rv_link_unlink(a);
+	a->next = *list;
+	a->at = list;
+	if (a->next)
+		a->next->at = &a->next;
+	*list = a;
+}
+
+struct rv_ask *rv_link_find(struct rv_hostlink *h, uint32_t number, uint32_t id)
+{
+	struct rv_ask *a;
+
+	if (!(id & RV_HP_GET_BIT)) {
+		a = id < h->slot_count && h->slots[id] ? &h->slots[id]->ask : NULL;
+		return a && a->at && a->number == number && !a->why ? a : NULL;
+	}
+	for (a = h->asked; a; a = a->next)
+		if (a->got && a->number == number)
+			return a;
+	return NULL;
+}
+
+void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why)
+{
+	free(a->why);
+	a->why = strdup(why);
+	a->verdict = v;
+	if (!a->got) {
+		rv_host_run_drop(rv_link_slot(a)->run);
+		rv_link_slot(a)->run = NULL;
+	}
+	rv_link_put(&h->own, a);
+	if (!ev_is_active(&h->soon))
+		ev_timer_start(h->loop, &h->soon);
+}
+
+void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why,
+	const struct rv_recipe *recipe)
+{
+	struct rv_host_answer answer;
+	struct rv_host_http *g;
+	struct rv_slot *s;
+
+	rv_link_unlink(a);
+	if (a->got) {
+		g = rv_link_get(a);
+		g->done(g->arg, v, why);
+		free(g->url);
+		free(g);
+		return;
+	}
+	s = rv_link_slot(a);
+	rv_host_run_drop(s->run);
+	s->run = NULL;
+	answer = (struct rv_host_answer){.id = a->id,
+		.generation = s->facts.generation,
+		.hook = s->hook,
+		.verdict = v,
+		.why = why};
+	if (recipe)
+		answer.recipe = *recipe;
+	h->ops->answer(h->ctx, &answer);
+}
+
+static void hand_out(struct rv_hostlink *h)
+{
+	while (h->own) {
+		struct rv_ask *a = h->own;
+		char *why = a->why;
+
+		a->why = NULL;
+		rv_link_conclude(h, a, a->verdict, why ? why : "out of memory", NULL);
+		free(why);
+	}
+}
+
+void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct rv_hostlink *h = w->data;
+
+	(void)loop;
+	(void)events;
+	for (struct rv_blame *b = h->blames; b; b = b->next)
+		if (b->back) {
+			b->back = false;
+			h->ops->disabled(h->ctx, b->plugin, false);
+		}
+	hand_out(h);
+}
+
+/* ---- sending ---- */
+
+bool rv_link_post(struct rv_hostlink *h, const struct rv_hp_msg *m)
+{
+	bool fine = rv_channel_post(&h->channel, m);
+
+	if (h->loop && h->channel.out.len)
+		ev_io_start(h->loop, &h->out);
+	return fine;
+}
+
+bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv_id id,
+	uint32_t number, bool rehearse, bool keep)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_INSTANCE};
+	struct rv_arena arena = {0};
+	bool fine = rv_host_instance(conf, &conf->services[id], &arena, &m.u.instance);
+
+	m.u.instance.number = number;
+	m.u.instance.rehearse = rehearse;
+	m.u.instance.keep = keep;
+	fine = fine && rv_link_post(h, &m);
+	rv_arena_fini(&arena);
+	return fine;
+}
+
+static bool post_call(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_CALL};
+
+	m.u.call = (struct rv_hp_call){.call = s->ask.number,
+		.id = s->ask.id,
+		.hook = (uint8_t)s->hook,
+		.again = s->again,
+		.generation = s->facts.generation,
+		.pid = s->facts.pid,
+		.exit = s->facts.exit,
+		.attempt = s->facts.attempt,
+		.timeout = left,
+		.memo = {.p = s->memo, .n = s->memo_len}};
+	s->sent = true;
+	return rv_link_post(h, &m);
+}
+
+static bool post_get(struct rv_hostlink *h, struct rv_host_http *g, rv_time left)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_GET};
+
+	m.u.get = (struct rv_hp_get){.call = g->ask.number,
+		.id = g->ask.id,
+		.dir = h->conf->plugin_dir,
+		.url = g->url,
+		.timeout = left};
+	return rv_link_post(h, &m);
+}
+
+static bool post_hook(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
+{
+	if (s->known != h->run && !rv_link_post_instance(h, h->conf, s->ask.id, 0, false, true))
+		return false;
+	s->known = h->run;
+	return post_call(h, s, left);
+}
+
+void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
+{
+	rv_time left = a->deadline - rv_now();
+	struct rv_err e;
+
+	rv_link_put(&h->asked, a);
+	ev_timer_stop(h->loop, &h->idle);
+	if (!ev_is_active(&h->tick))
+		ev_timer_again(h->loop, &h->tick);
+	if (h->dying)
+		return;
+	if (left <= 0) {
+		rv_link_answer(h, a, RV_RETRY, "no time was left to ask the plugin host");
+		return;
+	}
+	if (!h->channel.pid && !rv_link_start(h, &e)) {
+		rv_link_answer(h, a, RV_FAIL, e.text);
+		return;
+	}
+	if (a->got ? post_get(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left))
+		return;
+	rv_link_answer(h, a, RV_FAIL, "cannot ask the plugin host: its configuration is too large");
+}
+
+void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_CANCEL};
+
+	m.u.cancel = (struct rv_hp_cancel){.call = a->number, .id = a->id};
+	if (h->channel.pid && !h->dying)
+		rv_link_post(h, &m);
+}

@@ -1,0 +1,131 @@
+/* What the files of the host link share: hostlink.c (the door), hostasks.c (what is asked), hostdeath.c (the
+ * process, its end, and whom it is laid to), hostload.c (the blocking questions of a load). */
+#ifndef DAEMON_HOSTINSIDE_H
+#define DAEMON_HOSTINSIDE_H
+
+#include <assert.h>
+
+#include "daemon/hostparts.h"
+
+#define RV_LINK_FORGET (60 * RV_SEC) /* deaths that count together */
+enum { DEATHS_MAX = 3 };
+
+/* Deaths of the host that are laid to one plugin's account, or to nobody's. */
+struct rv_blame {
+	struct rv_blame *next;
+	char *plugin; /* "": nobody */
+	rv_time deaths[DEATHS_MAX];
+	bool disabled, back; /* back: to be told */
+};
+
+/* What is asked of the host: a hook of a service, or a GET. */
+struct rv_ask {
+	struct rv_ask *next, **at; /* in `asked`, or in `own`; at NULL: in neither */
+	bool got; /* a get */
+	uint32_t number, id;
+	rv_time deadline, timeout;
+	/* own answer */
+	enum rv_verdict verdict;
+	char *why;
+};
+
+struct rv_slot { /* one a service that was ever asked for */
+	struct rv_ask ask;
+	uint32_t known; /* host run in which its instance was sent */
+	enum rv_hook hook;
+	struct rv_host_facts facts;
+	bool sent, again; /* to some host; to one that died */
+	uint64_t memo_of; /* generation */
+	unsigned char *memo;
+	size_t memo_len;
+	struct rv_host_run *run;
+};
+
+struct rv_host_http {
+	struct rv_ask ask;
+	char *url;
+	void (*done)(void *arg, enum rv_verdict v, const char *why);
+	void *arg;
+};
+
+struct rv_hostlink {
+	struct rv_channel channel;
+	uint32_t run; /* counts hosts that were started */
+	uint32_t number; /* of the last ask */
+	bool dying; /* hung up or killed, not reaped yet */
+	bool expected; /* it was us who ended it, for no fault of its own */
+	bool hung;
+	struct rv_blame *blames;
+	struct rv_arena tables, recipes;
+	/* after attach */
+	struct ev_loop *loop;
+	struct rv_reaper *reaper;
+	const struct rv_conf *conf;
+	const struct rv_hostlink_ops *ops;
+	void *ctx;
+	ev_io in, out;
+	ev_timer tick, soon, idle;
+	uint32_t turn; /* at the last tick */
+	unsigned same; /* ticks for which the host was in that turn */
+	struct rv_slot **slots;
+	size_t slot_count;
+	struct rv_ask *asked, *own;
+};
+
+static inline struct rv_slot *rv_link_slot(struct rv_ask *a)
+{
+	assert(!a->got);
+	return (struct rv_slot *)a;
+}
+
+static inline struct rv_host_http *rv_link_get(struct rv_ask *a)
+{
+	assert(a->got);
+	return (struct rv_host_http *)a;
+}
+
+/* ---- hostasks.c ---- */
+
+void rv_link_unlink(struct rv_ask *a);
+/* Into `asked` or `own`, out of where it was. */
+void rv_link_put(struct rv_ask **list, struct rv_ask *a);
+/* The ask that a message is about, while it is in flight; NULL: it is not any more. */
+struct rv_ask *rv_link_find(struct rv_hostlink *h, uint32_t number, uint32_t id);
+/* Our own answer, handed out by the loop: so no callback comes from inside a call. */
+void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why);
+/* Tells the asker; the ask is forgotten before, so that it may ask again from inside. */
+void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why,
+	const struct rv_recipe *recipe);
+void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events);
+/* False: too large, or memory was refused. */
+bool rv_link_post(struct rv_hostlink *h, const struct rv_hp_msg *m);
+bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv_id id,
+	uint32_t number, bool rehearse, bool keep);
+/* Sends it, or answers it ourselves. What comes while a host is dying waits for its successor. */
+void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a);
+void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a);
+
+/* ---- hostdeath.c ---- */
+
+bool rv_link_is_disabled(struct rv_hostlink *h, const char *plugin);
+/* NULL: no such service. */
+const char *rv_link_plugin(const struct rv_hostlink *h, uint32_t id);
+/* "plugin host died in jupyter.probe: SIGSEGV"; plugin NULL: nobody is to blame. */
+void rv_link_death_text(const struct rv_hostlink *h, const char *plugin, uint32_t what, rv_exit how,
+	char *to, size_t size);
+void rv_link_watch(struct rv_hostlink *h);
+bool rv_link_start(struct rv_hostlink *h, struct rv_err *e);
+/* Ends it now and waits for it (KILL: it is prompt); for blocking calls and for our own end. */
+rv_exit rv_link_end(struct rv_hostlink *h);
+/* All that was asked of the last host. */
+void rv_link_ask_again(struct rv_hostlink *h);
+/* The reaper has it. */
+void rv_link_on_end(void *arg, pid_t pid, rv_exit how);
+
+/* ---- hostlink.c ---- */
+
+void rv_link_take_all(struct rv_hostlink *h);
+/* Nothing is asked: no ticks, and after a minute no host either. */
+void rv_link_rest(struct rv_hostlink *h);
+
+#endif

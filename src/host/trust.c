@@ -1,0 +1,44 @@
+/* Looks at what a plugin handed out before anybody relies on it: see trust.h. */
+#include "host/trust.h"
+
+#include <string.h>
+
+enum {
+	LIST_MAX = 4096, /* strings of an argv or an environment */
+	PORTS_MAX = 1024,
+	TEXT_MAX = 1 << 17,
+};
+
+/* At most TEXT_MAX bytes are looked at: a string without an end is refused. */
+bool rv_trust_text(const char *s)
+{
+	return !s || strnlen(s, TEXT_MAX) < TEXT_MAX;
+}
+
+bool rv_trust_list(const char *const *v)
+{
+	size_t n = 0;
+
+	while (v && v[n] && n < LIST_MAX && rv_trust_text(v[n]))
+		n++;
+	return !v || !v[n];
+}
+
+bool rv_trust_process(const struct reeve_process *p)
+{
+	return rv_trust_list(p->argv) && rv_trust_list(p->env) &&
+		(unsigned)p->type <= REEVE_LAUNCHER && p->port_count <= PORTS_MAX &&
+		(!p->port_count || p->ports) && rv_trust_text(p->log_file);
+}
+
+struct rv_hp_process rv_trust_recipe(const struct reeve_process *p)
+{
+	return (struct rv_hp_process){.argv = p->argv,
+		.env = p->env,
+		.ports = p->ports,
+		.port_count = (uint32_t)p->port_count,
+		.type = (uint8_t)p->type,
+		.main_pid = p->main_pid,
+		.log_file = p->log_file,
+		.is_static = p->is_static};
+}

@@ -1,0 +1,16 @@
+/* What a plugin hands out, looked at with bounds. A pointer to nowhere still ends the host: it is looked at
+ * while the page says in which hook, so the death has a name. */
+#ifndef HOST_TRUST_H
+#define HOST_TRUST_H
+
+#include "reeve/plugin.h"
+#include "wire/hostproto.h"
+
+/* NULL is fine; a string or a list without an end within its bound is not. */
+bool rv_trust_text(const char *s);
+bool rv_trust_list(const char *const *v);
+bool rv_trust_process(const struct reeve_process *p);
+/* Of one that is to be trusted; points into it. */
+struct rv_hp_process rv_trust_recipe(const struct reeve_process *p);
+
+#endif
