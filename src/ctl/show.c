@@ -213,10 +213,9 @@ static void print_row(const struct row *r, const int *width, bool colour, size_t
 
 	for (int c = 0; c < C_LAST; c++) {
 		const char *text = cell(r, c);
-		bool paint = colour && r && c == C_STATE;
+		const char *paint = colour && r && c == C_STATE ? colour_of(r->state) : NULL;
 
-		printf("%s%-*s%s  ", paint ? colour_of(r->state) : "", width[c], text,
-			paint ? "\033[0m" : "");
+		printf("%s%-*s%s  ", paint ? paint : "", width[c], text, paint ? "\033[0m" : "");
 		used += (size_t)width[c] + 2;
 	}
 	left = screen > used + 10 ? (int)(screen - used) : -1; /* -1: no bound */

@@ -123,12 +123,15 @@ static bool spawn(struct rv_host_run *r, const struct rv_hp_run *ask, struct rv_
 {
 	const struct rv_spawn_fd fd = {.ours = input, .child = 0};
 	struct rv_spawned spawned;
+	bool ok;
 
 	context->argv = ask->argv;
 	context->out = context->err = out;
 	context->fds = &fd;
 	context->fd_count = input >= 0;
-	if (!rv_spawn(context, &spawned, e))
+	ok = rv_spawn(context, &spawned, e);
+	context->fds = NULL; /* ours ends here */
+	if (!ok)
 		return false;
 	rv_fd_close(&spawned.pidfd);
 	r->pid = spawned.pid;
