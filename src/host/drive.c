@@ -7,6 +7,7 @@
  * answer is told as the death of that hook, too. */
 #include "host/drive.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
