@@ -46,6 +46,16 @@ void rv_conn_fail(struct rv_conn *c)
 	ev_feed_event(c->control->loop, &c->out, EV_WRITE);
 }
 
+/* What has left makes room, or a client that always has something pending would use up the buffer. */
+static bool compact(struct rv_conn *c, int number)
+{
+	if (c->sent > rv_conn_pending(c)) {
+		rv_buf_drop(&c->output, c->sent);
+		c->sent = 0;
+	}
+	return number == EAGAIN;
+}
+
 /* False: the peer is gone. */
 static bool send_some(struct rv_conn *c)
 {
@@ -56,7 +66,7 @@ static bool send_some(struct rv_conn *c)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno == EAGAIN;
+			return compact(c, errno);
 		c->sent += (size_t)n;
 	}
 	c->sent = 0;

@@ -1,6 +1,7 @@
 /* The control socket, over a real socket and a real loop, with an engine that obeys a script. */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,8 +257,8 @@ uint64_t rv_capture_lost(const struct rv_capture *c)
 
 void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to)
 {
-	(void)conf;
-	rv_buf_str(to, "the plan\n");
+	for (size_t i = 0; i < (conf->plugin_dir ? 10000 : 1); i++)
+		rv_buf_str(to, "the plan\n");
 }
 
 void rv_complaints_fini(struct rv_complaints *c)
@@ -278,6 +280,19 @@ bool rv_ident_owner(const char *user, const char *group, uid_t *uid, gid_t *gid,
 	*uid = user ? (uid_t)atoi(user) : (uid_t)-1;
 	*gid = group ? (gid_t)atoi(group) : (gid_t)-1;
 	return true;
+}
+
+static unsigned born_mode;
+
+/* Stands before libc's: what a socket's mode is at the moment of its birth. */
+int bind(int fd, const struct sockaddr *a, socklen_t len)
+{
+	int r = (int)syscall(SYS_bind, fd, a, len);
+	struct stat st;
+
+	if (!r && !lstat(((const struct sockaddr_un *)(const void *)a)->sun_path, &st))
+		born_mode = st.st_mode & 07777;
+	return r;
 }
 
 /* --- the stage --------------------------------------------------------------------------------- */
@@ -882,6 +897,13 @@ static void a_stop_that_somebody_undoes_fails_and_one_that_is_stuck_does_too(voi
 	answer = hear(s, fd);
 	assert_string_equal(at(service_of(answer, 0), "why")->valuestring, "survived KILL");
 	cJSON_Delete(answer);
+	say(fd, "restart", "{\"names\":[\"web\"]}");
+	assert_true(is_silent(s, fd));
+	s->g.slot[WEB].look.why = RV_WHY_STUCK;
+	move_to(&s->g, WEB, RV_KILLING);
+	answer = hear(s, fd);
+	assert_string_equal(at(service_of(answer, 0), "outcome")->valuestring, "failed");
+	cJSON_Delete(answer);
 	close(fd);
 }
 
@@ -1103,6 +1125,7 @@ static void a_follower_that_does_not_read_loses_lines_and_is_told_how_many(void 
 	int fd = dial(s->path), other = dial(s->path);
 	uint64_t told = 0, got = 0;
 	char line[1000];
+	cJSON *note;
 
 	say(fd, "logs", "{\"names\":[\"web\"],\"follow\":true}");
 	spin(s, 5);
@@ -1117,9 +1140,10 @@ static void a_follower_that_does_not_read_loses_lines_and_is_told_how_many(void 
 	rv_buf_clear(&s->in);
 	cJSON_Delete(hear(s, fd));
 	while (got + told < 4000 * sizeof(line)) {
-		cJSON *note = hear(s, fd);
-		const cJSON *lost = cJSON_GetObjectItem(at(note, "params"), "lost");
+		const cJSON *lost;
 
+		note = hear(s, fd);
+		lost = cJSON_GetObjectItem(at(note, "params"), "lost");
 		if (lost)
 			told += (uint64_t)lost->valuedouble;
 		else
@@ -1128,8 +1152,63 @@ static void a_follower_that_does_not_read_loses_lines_and_is_told_how_many(void 
 	}
 	assert_int_equal(got + told, 4000 * sizeof(line));
 	assert_true(told > 0);
+	f->more(f->ctx, "again\n", 6);
+	note = hear(s, fd);
+	assert_string_equal(at(at(note, "params"), "text")->valuestring, "again\n");
+	cJSON_Delete(note);
+	assert_true(is_silent(s, fd));
 	close(fd);
 	close(other);
+}
+
+static void a_client_that_asks_and_never_reads_is_not_read_for_ever(void **state)
+{
+	static char requests[70 * 1000];
+	struct stage *s = *state;
+	size_t sent = 0, idle = 0;
+	int fd = dial(s->path);
+
+	memset(requests, '\n', sizeof(requests));
+	for (size_t i = 0; i < sizeof(requests); i += 70)
+		memcpy(requests + i, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}", 42);
+	while (idle < 50 && sent < ((size_t)16 << 20)) {
+		ssize_t n = send(fd, requests, sizeof(requests) / 70 * 70, MSG_NOSIGNAL);
+
+		sent += n > 0 ? (size_t)n : 0;
+		idle = n > 0 ? 0 : idle + 1;
+		spin(s, 1);
+	}
+	assert_true(sent < ((size_t)4 << 20));
+	close(fd);
+}
+
+static void large_answers_to_many_requests_come_one_after_the_other(void **state)
+{
+	enum { REQUESTS = 800 }; /* of 90 kB each: more than a buffer may hold */
+	static const char one[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"plan\"}\n";
+	static char chunk[1 << 18];
+	struct stage *s = *state;
+	struct rv_buf all = {0};
+	rv_time until = rv_now() + 60 * RV_SEC;
+	size_t answers = 0;
+	int fd = dial(s->path);
+
+	s->g.conf.plugin_dir = "large";
+	for (int i = 0; i < REQUESTS; i++)
+		rv_buf_str(&all, one);
+	post(fd, all.data);
+	while (answers < REQUESTS && rv_now() < until) {
+		ssize_t n;
+
+		spin(s, 1);
+		n = recv(fd, chunk, sizeof(chunk), 0);
+		assert_int_not_equal(n, 0);
+		for (ssize_t i = 0; i < n; i++)
+			answers += chunk[i] == '\n';
+	}
+	assert_int_equal(answers, REQUESTS);
+	rv_buf_fini(&all);
+	close(fd);
 }
 
 /* --- permission and exhaustion ----------------------------------------------------------------- */
@@ -1196,6 +1275,7 @@ static void running_out_of_descriptors_is_survived(void **state)
 	struct stage *s = *state;
 	struct rlimit old, none;
 	int fd = dial(s->path), late = dial(s->path), lowest = dup(fd);
+	rv_time before;
 
 	say(fd, "version", "{}");
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -1205,6 +1285,9 @@ static void running_out_of_descriptors_is_survived(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	spin(s, 50);
 	assert_true(is_silent(s, fd));
+	before = rv_now();
+	ev_run(s->g.loop, EVRUN_ONCE); /* it sleeps until the next try, and does not spin */
+	assert_true(rv_now() - before > 20 * RV_MS);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	cJSON_Delete(hear(s, fd));
 	say(late, "version", "{}");
@@ -1301,18 +1384,29 @@ static void what_is_no_socket_is_refused_and_left_alone(void **state)
 	assert_int_equal(rmdir(s->path), 0);
 }
 
-/* Looks at the path in a tight loop, in another process; leaves with 0 when every sight was right. */
-static pid_t watch_mode(const char *path, unsigned mode)
+/* Looks at everything in the folder in a tight loop, in another process, until the socket is there; leaves with
+   0 when nothing ever had more than its mode, and the socket had exactly that at its first sight. */
+static pid_t watch_mode(const char *dir, const char *path, unsigned mode)
 {
 	pid_t pid = fork();
 	rv_time until = rv_now() + 5 * RV_SEC;
+	DIR *d;
 	struct stat st;
 
 	if (pid)
 		return pid;
-	while (rv_now() < until)
+	d = opendir(dir);
+	while (d && rv_now() < until) {
+		const struct dirent *e;
+
+		rewinddir(d);
+		while ((e = readdir(d)) != NULL)
+			if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+				S_ISSOCK(st.st_mode) && (st.st_mode & 07777 & ~mode))
+				_exit(1);
 		if (!lstat(path, &st))
 			_exit((st.st_mode & 07777) == mode ? 0 : 1);
+	}
 	_exit(2);
 }
 
@@ -1330,11 +1424,12 @@ static void the_mode_is_right_from_the_first_sight_whatever_the_umask(void **sta
 		if (i % 4 == 1)
 			leave_stale(s->path);
 		unlink(s->path);
-		pid = watch_mode(s->path, 0660);
+		pid = watch_mode(s->dir, s->path, 0660);
 		usleep(2000); /* lets the watcher begin to look; what it sees is right in any case */
 		old = umask(masks[i % 2]);
 		open_control(s);
 		assert_int_equal(umask(old), masks[i % 2]);
+		assert_int_equal(born_mode, 0600);
 		assert_int_equal(waitpid(pid, &how, 0), pid);
 		assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 	}
@@ -1457,6 +1552,8 @@ int main(void)
 		TEST(waits_on_one_connection_are_bounded),
 		TEST(logs_come_as_a_tail_and_then_as_they_are_written),
 		TEST(a_follower_that_does_not_read_loses_lines_and_is_told_how_many),
+		TEST(a_client_that_asks_and_never_reads_is_not_read_for_ever),
+		TEST(large_answers_to_many_requests_come_one_after_the_other),
 		TEST(others_may_look_and_wait_only),
 		TEST(more_clients_than_fit_wait_for_their_turn),
 		TEST(running_out_of_descriptors_is_survived),
