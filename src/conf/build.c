@@ -276,6 +276,7 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 static bool read_services(struct rv_read *r, struct rv_whole *w,
 	const struct rv_plugin_table *tables, size_t table_count)
 {
+	const struct rv_tree *given = rv_tree_get(r->draft->root, "services");
 	const struct rv_tree *all = w->top.services;
 
 	w->detail_count = all ? all->count : 0;
@@ -290,7 +291,8 @@ static bool read_services(struct rv_read *r, struct rv_whole *w,
 	}
 	r->service = NULL;
 	r->depth = 0;
-	if (!w->detail_count && !w->broken)
+	if (!w->detail_count && !w->broken &&
+		(!given || given->kind == RV_TREE_MAP || rv_tree_is_null(given)))
 		rv_complain(r->c, r->draft->root->at, "no services: there is nothing to do");
 	return w->details != NULL;
 }

@@ -260,7 +260,8 @@ static void add_main(struct rv_draft *d, struct rv_complaints *c)
 	struct rv_tree *reeve = rv_tree_map(&d->arena, 1, &sup, whole(""));
 	struct rv_tree *all = rv_tree_map(&d->arena, 1, &services, whole(""));
 	struct rv_tree *own = rv_tree_map(&d->arena, 6, &service, whole(""));
-	const struct rv_pair *taken = rv_tree_pair(rv_tree_get(d->root, "services"), RV_MAIN);
+	const struct rv_tree *others = rv_tree_get(d->root, "services");
+	const struct rv_pair *taken = rv_tree_pair(others, RV_MAIN);
 	char *cwd = getcwd(NULL, 0);
 
 	d->cwd = cwd ? rv_arena_strdup(&d->arena, cwd) : "/";
@@ -271,6 +272,8 @@ static void add_main(struct rv_draft *d, struct rv_complaints *c)
 			"after -- takes: rename it, or start reeve without a command");
 		return;
 	}
+	if (others && others->kind != RV_TREE_MAP && !rv_tree_is_null(others))
+		return; /* a mistake that a layer above would hide; build tells it */
 	if (!root || !reeve || !all || !own || !d->cwd) {
 		no_memory(d, c);
 		return;

@@ -68,14 +68,9 @@ static bool grow(void **p, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-static void *loosely(void *p)
-{
-	return p;
-}
-
 static bool push_loose(struct reader *r, struct rv_pair p)
 {
-	void *list = loosely(r->loose);
+	void *list = r->loose;
 
 	if (!grow(&list, r->loose_count, &r->loose_room, sizeof(*r->loose))) {
 		no_memory(r);
@@ -105,7 +100,7 @@ static bool index_anchors(struct reader *r)
 static void set_anchor(struct reader *r, const yaml_char_t *name, const struct rv_tree *node)
 {
 	size_t room = r->anchor_room;
-	void *list = loosely(r->anchors);
+	void *list = r->anchors;
 	const char *copy;
 
 	if (!name)

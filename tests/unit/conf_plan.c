@@ -607,6 +607,42 @@ static void the_name_main_is_taken_by_the_command(void **state)
 		"or start reeve without a command\n");
 }
 
+static void the_command_needs_no_file_but_hides_no_mistake(void **state)
+{
+	struct got g = accept_given(
+		(struct given){.yaml = "reeve: {log: {dir: /l}}\n", .command = shell});
+
+	(void)state;
+	assert_int_equal(g.conf->plan->present, 1);
+	put_away(&g);
+	refuse_given((struct given){.yaml = "services: [a]\n", .command = shell},
+		"t.yaml:1:11: services must be a map of services, not a list\n");
+}
+
+static void without_any_file_the_command_is_all_there_is(void **state)
+{
+	struct rv_complaints c = {0};
+	struct rv_draft *d;
+	struct rv_conf *conf;
+
+	(void)state;
+	if (!access(RV_SYSCONF_DIR "/reeve.yaml", F_OK) || !access(RV_SYSCONF_DIR "/reeve.d", F_OK))
+		skip();
+	assert_null(rv_draft_read(NULL, NULL, NULL, &c));
+	assert_string_equal(rv_buf_text(&c.text),
+		"cannot read " RV_SYSCONF_DIR
+		"/reeve.yaml: No such file or directory; name a file with -c\n");
+	rv_complaints_fini(&c);
+	d = rv_draft_read(NULL, NULL, shell, &c);
+	conf = rv_conf_build(d, NULL, 0, NULL, NULL, &c);
+	rv_draft_destroy(d);
+	assert_string_equal(rv_buf_text(&c.text), "");
+	assert_true(rv_conf_plan(conf, NULL, &c));
+	assert_int_equal(conf->plan->present, 1);
+	rv_conf_destroy(conf);
+	rv_complaints_fini(&c);
+}
+
 static void a_cycle_through_the_command_is_told(void **state)
 {
 	(void)state;
@@ -751,6 +787,8 @@ int main(void)
 		cmocka_unit_test(a_change_shows_in_the_digest_that_it_belongs_to),
 		cmocka_unit_test(the_command_of_the_command_line_becomes_main),
 		cmocka_unit_test(the_name_main_is_taken_by_the_command),
+		cmocka_unit_test(the_command_needs_no_file_but_hides_no_mistake),
+		cmocka_unit_test(without_any_file_the_command_is_all_there_is),
 		cmocka_unit_test(a_cycle_through_the_command_is_told),
 		cmocka_unit_test(the_plan_reads_like_this),
 	};
