@@ -191,15 +191,21 @@ static size_t fitting(const struct rv_logfile *f, const char *bytes, size_t n)
 static size_t append(struct rv_logfile *f, const char *bytes, size_t n)
 {
 	size_t done = 0;
+	bool rotated = false;
 
 	while (done < n) {
 		size_t part = fitting(f, bytes + done, n - done), w;
 
-		if (!part) {
+		if (!part && !rotated) {
 			if (!rv_logfile_rotate(f))
 				return done;
+			rotated = true;
 			continue;
 		}
+		/* Somebody else fills the new file: rather too large than round and round. */
+		if (!part)
+			part = n - done;
+		rotated = false;
 		w = put(f, bytes + done, part);
 		done += w;
 		if (w < part)

@@ -93,6 +93,7 @@ static bool start_afresh(struct rv_logfile *f, int number)
 bool rv_logfile_rotate(struct rv_logfile *f)
 {
 	uint32_t to = shift_end(f);
+	ino_t was;
 
 	if (!to)
 		return start_afresh(f, 0);
@@ -104,5 +105,11 @@ bool rv_logfile_rotate(struct rv_logfile *f)
 		to = i;
 	}
 	f->stuck = false;
-	return rv_logfile_reopen(f);
+	was = f->ino;
+	if (!rv_logfile_reopen(f))
+		return false;
+	if (f->ino != was)
+		return true;
+	/* The two names were links to one file, and then a rename does nothing. */
+	return !unlink(f->path) && rv_logfile_reopen(f);
 }

@@ -400,6 +400,20 @@ static void a_numbered_file_that_is_missing_makes_room(void **state)
 	assert_int_equal(atoi(slurp(numbered(w, 1))), 30);
 }
 
+static void a_numbered_name_that_is_a_link_to_the_log_itself_is_let_go(void **state)
+{
+	struct world *w = *state;
+
+	w->conf.max_size = 1000;
+	w->conf.keep = 1;
+	open_and_begin(w);
+	lines(w, w->out, 0, 5);
+	assert_int_equal(link(w->path, numbered(w, 1)), 0);
+	lines(w, w->out, 5, 15);
+	assert_int_equal(atoi(slurp(numbered(w, 1))), 0);
+	assert_int_equal(atoi(slurp(w->path)), 10);
+}
+
 static void a_removed_folder_is_made_again(void **state)
 {
 	struct world *w = *state;
@@ -783,6 +797,7 @@ int main(void)
 		CASE(a_removed_moved_or_truncated_file_is_made_anew),
 		CASE(a_file_put_in_its_place_is_continued),
 		CASE(a_numbered_file_that_is_missing_makes_room),
+		CASE(a_numbered_name_that_is_a_link_to_the_log_itself_is_let_go),
 		CASE(a_removed_folder_is_made_again),
 		CASE(a_folder_in_the_way_of_rotation_is_stepped_over),
 		CASE(a_path_that_is_impossible_fails_at_once_and_is_named),
