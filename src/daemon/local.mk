@@ -41,6 +41,7 @@ src_daemon_libdaemon_a_SOURCES += \
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/knock.c src/daemon/knock.h \
 	src/daemon/probe.c src/daemon/probe.h \
+	src/daemon/readyfd.c src/daemon/readyfd.h \
 	src/daemon/trial.c src/daemon/trial.h
 
 # The control socket.

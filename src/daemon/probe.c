@@ -8,27 +8,22 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/names.h"
 #include "base/text.h"
 #include "daemon/knock.h"
+#include "daemon/readyfd.h"
 #include "daemon/trial.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* A process that ends closes its descriptors first: its exit, which says more, gets this long to come
-   before the closed descriptor is taken for an answer. */
-#define CLOSED_GRACE (100 * RV_MS)
 /* The host bounds its own work; this much later we stop believing that it does. */
 #define HOST_GRACE (250 * RV_MS)
 
 enum kind { KIND_FD, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
 enum asked { ASKED_YES, ASKED_WAIT, ASKED_OVER };
-enum told { TOLD_NOTHING, TOLD_READY, TOLD_CLOSED, TOLD_FAILED };
 
 struct rv_prober {
 	struct rv_prober_env env;
@@ -37,11 +32,7 @@ struct rv_prober {
 	const struct rv_check *check;
 	const struct rv_spawn *context;
 
-	/* what ready.fd has told, in this whole life */
-	struct ev_io fd_io; /* fd -1: closed */
-	int fd_child; /* the child's end until spawned; else -1 */
-	enum told told;
-	struct ev_timer grace;
+	struct rv_readyfd ready; /* of this whole life */
 
 	/* the attempt */
 	bool open; /* asked, not answered yet */
@@ -140,85 +131,38 @@ static void start_timer(struct rv_prober *p, rv_time after)
 
 static enum asked ask_fd(struct rv_prober *p)
 {
-	switch (p->told) {
-	case TOLD_READY: return ASKED_YES;
-	case TOLD_NOTHING:
-	case TOLD_CLOSED: return ASKED_WAIT;
-	case TOLD_FAILED: break;
+	switch (p->ready.told) {
+	case RV_TOLD_READY: return ASKED_YES;
+	case RV_TOLD_NOTHING:
+	case RV_TOLD_CLOSED: return ASKED_WAIT;
+	case RV_TOLD_FAILED: break;
 	}
 	snprintf(p->why, sizeof(p->why), "ready fd %d was closed without a newline", p->check->fd);
 	return over(p, RV_FAIL);
 }
 
-static void close_fd(struct rv_prober *p)
+static void on_told(void *arg)
 {
-	int fd = p->fd_io.fd;
+	struct rv_prober *p = arg;
 
-	if (fd < 0)
-		return;
-	ev_io_stop(p->env.loop, &p->fd_io);
-	ev_io_set(&p->fd_io, -1, EV_READ);
-	close(fd);
-}
-
-static void on_grace(struct ev_loop *loop, struct ev_timer *w, int events)
-{
-	struct rv_prober *p = w->data;
-
-	(void)loop;
-	(void)events;
-	p->told = TOLD_FAILED;
-	if (p->open && p->kind == KIND_FD)
-		proceed(p);
-}
-
-/* Once ready has been told, what else comes is read and forgotten. */
-static void on_fd(struct ev_loop *loop, struct ev_io *w, int events)
-{
-	struct rv_prober *p = w->data;
-	char bytes[512];
-	ssize_t n = read(w->fd, bytes, sizeof(bytes));
-
-	(void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		close_fd(p);
-		if (p->told != TOLD_NOTHING)
-			return;
-		p->told = TOLD_CLOSED;
-		ev_now_update(loop);
-		ev_timer_set(&p->grace, (double)CLOSED_GRACE / 1e9, 0.);
-		ev_timer_start(loop, &p->grace);
-		return;
-	}
-	if (p->told != TOLD_NOTHING || !memchr(bytes, '\n', (size_t)n))
-		return;
-	p->told = TOLD_READY;
 	if (p->open && p->kind == KIND_FD)
 		proceed(p);
 }
 
 int rv_prober_fd(struct rv_prober *p, struct rv_err *e)
 {
-	int fd[2];
-
 	if (!p->check->has_fd)
 		return -1;
-	if (pipe2(fd, O_CLOEXEC)) {
+	if (!rv_readyfd_open(&p->ready)) {
 		rv_fail_errno(e, errno, "cannot make a pipe for ready fd %d", p->check->fd);
 		return -1;
 	}
-	fcntl(fd[0], F_SETFL, O_NONBLOCK);
-	ev_io_set(&p->fd_io, fd[0], EV_READ);
-	ev_io_start(p->env.loop, &p->fd_io);
-	p->fd_child = fd[1];
-	return fd[1];
+	return p->ready.child;
 }
 
 void rv_prober_spawned(struct rv_prober *p)
 {
-	rv_fd_close(&p->fd_child);
+	rv_fd_close(&p->ready.child);
 }
 
 /* ---- tcp */
@@ -436,12 +380,10 @@ struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
 	p->generation = generation;
 	p->check = check;
 	p->context = context;
-	p->fd_child = -1;
-	ev_io_init(&p->fd_io, on_fd, -1, EV_READ);
-	ev_timer_init(&p->grace, on_grace, 0., 0.);
 	ev_timer_init(&p->timer, on_timeout, 0., 0.);
 	ev_timer_init(&p->later, on_later, 0., 0.);
-	p->fd_io.data = p->grace.data = p->timer.data = p->later.data = p;
+	p->timer.data = p->later.data = p;
+	rv_readyfd_init(&p->ready, env->loop, on_told, p);
 	rv_knock_init(&p->knock, env->loop, on_knocked, p);
 	rv_trial_init(&p->trial, env->loop, env->reaper, on_ended, p);
 	return p;
@@ -452,9 +394,7 @@ void rv_prober_destroy(struct rv_prober *p)
 	if (!p)
 		return;
 	rv_prober_cancel(p);
-	rv_prober_spawned(p);
-	close_fd(p);
-	ev_timer_stop(p->env.loop, &p->grace);
+	rv_readyfd_close(&p->ready);
 	free(p);
 }
 
