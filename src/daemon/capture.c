@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/lines.h"
 #include "daemon/logfile.h"
 #include "daemon/outlet.h"
 #include "daemon/say.h"
@@ -29,7 +30,7 @@ struct stream {
 	struct stream *next;
 	struct rv_capture *c;
 	struct ev_io io;
-	struct rv_buf held; /* the line that has no end yet */
+	struct rv_lines lines;
 	unsigned which; /* 0 stdout, 1 stderr */
 	bool old; /* of an earlier life */
 };
@@ -87,8 +88,9 @@ static void sink(struct rv_capture *c, unsigned which, const char *bytes, size_t
 }
 
 /* Whole lines, or a piece of one that is too long. */
-static void pass(struct stream *s, const char *bytes, size_t n)
+static void pass(void *arg, const char *bytes, size_t n)
 {
+	const struct stream *s = arg;
 	struct rv_capture *c = s->c;
 
 	if (c->midway && c->midway != s)
@@ -97,99 +99,25 @@ static void pass(struct stream *s, const char *bytes, size_t n)
 	sink(c, s->which, bytes, n);
 }
 
-static void drop_held(struct stream *s)
-{
-	if (s->held.room > 1024)
-		rv_buf_fini(&s->held);
-	else
-		rv_buf_clear(&s->held);
-}
-
-/* Bytes that have no newline: held, as long as a line may be. */
-static void hold(struct stream *s, const char *bytes, size_t n)
-{
-	size_t part;
-
-	while (n) {
-		part = RV_CAPTURE_LINE - s->held.len;
-		if (part > n)
-			part = n;
-		if (!rv_buf_add(&s->held, bytes, part)) {
-			/* No memory: better in pieces than not at all. */
-			if (s->held.len)
-				pass(s, s->held.data, s->held.len);
-			pass(s, bytes, part);
-			s->held.full = false;
-			drop_held(s);
-		} else if (s->held.len == RV_CAPTURE_LINE) {
-			pass(s, s->held.data, s->held.len);
-			drop_held(s);
-		}
-		bytes += part;
-		n -= part;
-	}
-}
-
+/* What has no newline gets one. */
 static void end_line(struct stream *s)
 {
-	if (!s->held.len && s->c->midway != s)
-		return;
-	if (s->held.len) {
-		pass(s, s->held.data, s->held.len);
-		drop_held(s);
-	}
-	pass(s, "\n", 1);
-}
-
-/* A long held line gets its end, if that is in the block. Returns how much of the block is used up. */
-static size_t finish_held(struct stream *s, const char *bytes, size_t n)
-{
-	const char *end = memchr(bytes, '\n', n);
-	size_t part = end ? (size_t)(end - bytes) + 1 : n;
-
-	hold(s, bytes, part);
-	if (end && s->held.len) {
-		pass(s, s->held.data, s->held.len);
-		drop_held(s);
-	}
-	return part;
-}
-
-/* n bytes have been read; the first `before` of them are what was held. */
-static void take(struct stream *s, const char *bytes, size_t n, size_t before)
-{
-	const char *end;
-	size_t lines;
-
-	if (before)
-		s->held.len = 0;
-	else if (s->held.len) {
-		size_t used = finish_held(s, bytes, n);
-
-		bytes += used;
-		n -= used;
-	}
-	end = n ? memrchr(bytes, '\n', n) : NULL;
-	lines = end ? (size_t)(end - bytes) + 1 : 0;
-	if (lines)
-		pass(s, bytes, lines);
-	if (n > lines)
-		hold(s, bytes + lines, n - lines);
-	else if (before)
-		drop_held(s);
+	if (rv_lines_flush(&s->lines) || s->c->midway == s)
+		pass(s, "\n", 1);
 }
 
 /* Reads once, at most `most` bytes. 0: the end; -1: errno. */
 static ssize_t pull_once(struct stream *s, char *block, size_t most)
 {
-	size_t before = s->held.len <= SHORT ? s->held.len : 0;
+	const struct rv_buf *held = &s->lines.held;
+	size_t before = held->len <= SHORT ? held->len : 0;
 	ssize_t n = read(s->io.fd, block + SHORT, most);
 
 	if (n <= 0)
 		return n;
 	if (before)
-		memcpy(block + SHORT - before, s->held.data, before);
-	take(s, block + SHORT - before, (size_t)n + before, before);
+		memcpy(block + SHORT - before, held->data, before);
+	rv_lines_take(&s->lines, block + SHORT - before, (size_t)n + before, before);
 	return n;
 }
 
@@ -235,7 +163,7 @@ static void stream_end(struct stream *s)
 	*at = s->next;
 	if (c->midway == s)
 		c->midway = NULL;
-	rv_buf_fini(&s->held);
+	rv_buf_fini(&s->lines.held);
 	free(s);
 }
 
@@ -328,6 +256,8 @@ static bool open_pipe(struct rv_capture *c, unsigned which)
 		rv_say(RV_DEBUG, c->service, "cannot give away the pipe for its output");
 	s->c = c;
 	s->which = which;
+	s->lines.pass = pass;
+	s->lines.arg = s;
 	ev_io_init(&s->io, on_readable, fd[0], EV_READ);
 	/* What came on both in one turn: first what was said, then the complaint about it. */
 	ev_set_priority(&s->io, which ? -1 : 0);
@@ -396,9 +326,9 @@ void rv_capture_drain(struct rv_capture *c)
 static void add_held(const struct rv_capture *c, bool err_only, struct rv_buf *to)
 {
 	for (const struct stream *s = c->streams; s; s = s->next) {
-		if (!s->held.len || (err_only && (s->which == 0 || s->old)))
+		if (!s->lines.held.len || (err_only && (s->which == 0 || s->old)))
 			continue;
-		rv_buf_add(to, s->held.data, s->held.len);
+		rv_buf_add(to, s->lines.held.data, s->lines.held.len);
 		rv_buf_str(to, "\n");
 	}
 }

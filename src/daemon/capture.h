@@ -12,8 +12,9 @@
 #include <sys/types.h>
 
 #include "conf/conf.h"
+#include "daemon/lines.h"
 
-#define RV_CAPTURE_LINE 65536
+#define RV_CAPTURE_LINE RV_LINES_MAX
 
 struct rv_capture;
 

@@ -18,6 +18,7 @@ src_daemon_libdaemon_a_SOURCES = \
 # What services write.
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/capture.c src/daemon/capture.h \
+	src/daemon/lines.c src/daemon/lines.h \
 	src/daemon/logfile.c src/daemon/logfile.h \
 	src/daemon/outlet.c src/daemon/outlet.h \
 	src/daemon/rotate.c \

@@ -200,6 +200,62 @@ static void streams_never_mix_inside_a_line(void **state)
 	assert_string_equal(slurp(w->path), "(err 1)\n<1-left-right>\n<2>\n(err 2)\n");
 }
 
+/* Lines of one letter, of all lengths up to the longest that may be, behind a number. */
+static void make_lines(struct rv_buf *b, char letter, unsigned *seed)
+{
+	for (int i = 0; i < 300; i++) {
+		size_t n = (size_t)rand_r(seed) % (i % 10 ? 200 : i % 100 ? 9000 : 65000);
+
+		rv_buf_fmt(b, "%c%d ", letter, i);
+		rv_buf_reserve(b, n);
+		memset(b->data + b->len, letter, n);
+		b->len += n;
+		rv_buf_str(b, "\n");
+	}
+}
+
+/* Picks the lines of one letter out of a text. */
+static void pick_lines(struct rv_buf *b, const char *text, char letter)
+{
+	for (const char *end; *text; text = end + 1) {
+		end = strchr(text, '\n');
+		if (*text == letter)
+			rv_buf_add(b, text, (size_t)(end - text) + 1);
+		else
+			assert_true(*text == 'a' || *text == 'b');
+	}
+}
+
+static void lines_in_pieces_of_any_size_come_out_whole_and_in_order(void **state)
+{
+	struct world *w = *state;
+	struct rv_buf in[2] = {{0}, {0}}, back = {0};
+	size_t at[2] = {0, 0};
+	unsigned seed = 7;
+
+	open_and_begin(w);
+	make_lines(&in[0], 'a', &seed);
+	make_lines(&in[1], 'b', &seed);
+	while (at[0] < in[0].len || at[1] < in[1].len) {
+		int i = rand_r(&seed) % 2;
+		size_t n = (size_t)rand_r(&seed) % (rand_r(&seed) % 8 ? 700 : 60000) + 1;
+
+		if (n > in[i].len - at[i])
+			n = in[i].len - at[i];
+		assert_true(rv_write_all(i ? w->err : w->out, in[i].data + at[i], n));
+		at[i] += n;
+		turn(w);
+	}
+	for (int i = 0; i < 2; i++) {
+		rv_buf_clear(&back);
+		pick_lines(&back, slurp(w->path), i ? 'b' : 'a');
+		assert_int_equal(back.len, in[i].len);
+		assert_memory_equal(back.data, in[i].data, in[i].len);
+		rv_buf_fini(&in[i]);
+	}
+	rv_buf_fini(&back);
+}
+
 static void what_came_on_both_in_one_turn_has_stdout_first(void **state)
 {
 	struct world *w = *state;
@@ -787,6 +843,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(lines_reach_the_file_as_they_are), CASE(streams_never_mix_inside_a_line),
+		CASE(lines_in_pieces_of_any_size_come_out_whole_and_in_order),
 		CASE(what_came_on_both_in_one_turn_has_stdout_first),
 		CASE(the_owner_may_open_its_stdout_by_name),
 		CASE(last_words_get_a_newline_and_the_next_life_a_fresh_line),
