@@ -10,7 +10,7 @@
 
 void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 {
-	s->generation++;
+	s->generation += RV_FAULT(19) ? 0 : 1;
 	s->exit = RV_EXIT_UNKNOWN;
 	s->phase = RV_PHASE_SPAWN;
 	s->ask = RV_ASK_NONE;
@@ -62,7 +62,7 @@ static void probe(const struct rv_turn *t, struct rv_slot *s)
 	a->timeout = s->ready_by - t->now;
 	s->phase = RV_PHASE_PROBE;
 	s->ask = RV_ASK_PROBE;
-	rv_machine_due(t, s, s->ready_by);
+	rv_machine_due(t, s, RV_FAULT(18) ? RV_NEVER : s->ready_by);
 }
 
 /* Soon and often at first; later it makes no difference. */
@@ -84,7 +84,7 @@ static void pace(const struct rv_turn *t, struct rv_slot *s)
 static void proven(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->ask = RV_ASK_NONE;
-	if (!rv_machine_has(t, s, RV_HOOK_UPDATE)) {
+	if (!rv_machine_has(t, s, RV_HOOK_UPDATE) || RV_FAULT(30)) {
 		rv_run_enter(t, s);
 		return;
 	}
@@ -120,7 +120,7 @@ static void proved(const struct rv_turn *t, struct rv_slot *s)
 
 	if (s->leaving || (!asked && s->phase != RV_PHASE_PACE))
 		return;
-	switch ((enum rv_verdict)s->proved) {
+	switch (RV_FAULT(16) ? RV_OK : (enum rv_verdict)s->proved) {
 	case RV_OK: proven(t, s); break;
 	case RV_RETRY:
 		if (asked)

@@ -46,6 +46,8 @@ static enum rv_footing prospect(const struct rv_slot *s)
 		return RV_FOOT_FAILED;
 	if (s->done || !s->need)
 		return RV_FOOT_HELD;
+	if (s->retired)
+		return RV_FOOT_COMING; /* back when the reload is through */
 	if (rv_is_frozen(s) || (s->state == RV_BACKOFF && s->rests && s->ever))
 		return RV_FOOT_SHAKY;
 	own = rv_ground_of(s);
@@ -112,7 +114,7 @@ static enum rv_footing footing(const struct rv_edge *e, uint8_t offer)
 
 	if (e->kind != RV_NEEDS)
 		return offer & RV_OFFER_SETTLED ? RV_FOOT_PASS : RV_FOOT_WAIT;
-	if (offer & until[e->until])
+	if (offer & until[RV_FAULT(27) ? RV_UNTIL_STARTED : e->until])
 		return RV_FOOT_FIRM;
 	return (enum rv_footing)(offer >> RV_OFFER_SHIFT);
 }

@@ -33,7 +33,7 @@ static rv_id late_one(const struct rv_core *c)
 static bool boot_failed(const struct rv_turn *t, rv_id id, enum rv_why why)
 {
 	verdict(t, RV_BOOT_FAILED, id, why);
-	if (!t->p->rollback)
+	if (!t->p->rollback || RV_FAULT(31))
 		return false;
 	rv_core_close(t->c, t->now, RV_END_BOOT_FAILED, RV_WHY_ROLLBACK);
 	return true;
@@ -48,7 +48,7 @@ static bool judge_boot(const struct rv_turn *t)
 		return false;
 	if (failed && (t->p->rollback || late || !c->pending))
 		return boot_failed(t, c->first_failure, (enum rv_why)c->first_why);
-	if (!c->pending || late) {
+	if (!c->pending || late || RV_FAULT(32)) {
 		rv_id id = c->pending ? late_one(c) : RV_NO_ID;
 		if (id != RV_NO_ID)
 			return boot_failed(t, id, RV_WHY_BOOT_TIMEOUT);
@@ -97,7 +97,8 @@ void rv_judge_patience(const struct rv_turn *t)
 {
 	const struct rv_core *c = t->c;
 
-	if (c->closing && !c->killed && c->alive && (c->forced || t->now >= c->close_by))
+	if (c->closing && !c->killed && c->alive &&
+		(c->forced || (t->now >= c->close_by && !RV_FAULT(22))))
 		kill_all(t);
 }
 
@@ -133,6 +134,6 @@ void rv_judge_end(const struct rv_turn *t)
 		}
 		return;
 	}
-	if (!c->alive || (c->killed && t->now >= c->leave_by))
+	if (!c->alive || RV_FAULT(23) || (c->killed && t->now >= c->leave_by))
 		over(t);
 }

@@ -6,7 +6,7 @@ void rv_machine_state(const struct rv_turn *t, struct rv_slot *s, enum rv_state 
 {
 	struct rv_action *a;
 
-	if (s->state == RV_STARTING && state != RV_STARTING)
+	if (s->state == RV_STARTING && state != RV_STARTING && !RV_FAULT(25))
 		t->c->starting--;
 	if (s->state != RV_STARTING && state == RV_STARTING)
 		t->c->starting++;
@@ -31,7 +31,7 @@ void rv_machine_due(const struct rv_turn *t, struct rv_slot *s, rv_time due)
 
 bool rv_machine_has(const struct rv_turn *t, const struct rv_slot *s, enum rv_hook hook)
 {
-	return (rv_node_of(t->c, s)->hooks & RV_HAS(hook)) && !s->disabled;
+	return (rv_node_of(t->c, s)->hooks & RV_HAS(hook)) && (!s->disabled || RV_FAULT(29));
 }
 
 void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hook, rv_time timeout)
@@ -48,7 +48,7 @@ void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hoo
 
 void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (s->ask == RV_ASK_NONE)
+	if (s->ask == RV_ASK_NONE || RV_FAULT(20))
 		return;
 	struct rv_action *a = rv_emit(t, s, RV_ACT_DROP);
 	a->hook = (uint8_t)(s->ask >= RV_ASK_HOOK ? s->ask - RV_ASK_HOOK : RV_HOOK_PROBE);
@@ -95,7 +95,8 @@ void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s)
 	const struct rv_node *n = rv_node_of(t->c, s);
 
 	rv_machine_drop(t, s);
-	if (!rv_machine_has(t, s, RV_HOOK_CLEANUP) || t->c->killed || t->c->forced) {
+	if (!rv_machine_has(t, s, RV_HOOK_CLEANUP) || t->c->killed || t->c->forced ||
+		RV_FAULT(15)) {
 		rv_machine_conclude(t, s);
 		return;
 	}
@@ -128,9 +129,9 @@ static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state
 		rv_machine_state(t, s, RV_STOPPED, rv_machine_why_down(t->c, s, why), RV_NO_ID);
 		return;
 	}
-	if (s->balked && pause < RV_SPAWN_PAUSE)
+	if (s->balked && pause < RV_SPAWN_PAUSE && !RV_FAULT(28))
 		pause = RV_SPAWN_PAUSE;
-	s->again_at += pause;
+	s->again_at += RV_FAULT(21) ? 0 : pause;
 	rv_machine_due(t, s, s->again_at);
 	rv_machine_state(t, s, state, why, s->other);
 }

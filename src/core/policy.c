@@ -38,7 +38,7 @@ static void back_off(const struct rv_turn *t, struct rv_slot *s, enum rv_why why
 
 	if (delay > 0)
 		delay += (rv_time)(draw(t->c) % ((uint64_t)delay / 10 + 1));
-	if (why == RV_WHY_SPAWN && delay < RV_SPAWN_PAUSE)
+	if (why == RV_WHY_SPAWN && delay < RV_SPAWN_PAUSE && !RV_FAULT(28))
 		delay = RV_SPAWN_PAUSE;
 	s->pause = delay; /* counts from the end of this life */
 	s->after = RV_AFTER_BACKOFF;

@@ -57,7 +57,7 @@ static void ask_over(const struct rv_turn *t, struct rv_slot *s)
 /* What survives KILL hangs in the kernel; say so once, then keep at it. */
 static void stuck(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (!s->stuck)
+	if (!s->stuck && !RV_FAULT(17))
 		rv_emit(t, s, RV_ACT_STUCK);
 	else
 		rv_emit(t, s, RV_ACT_KILL);

@@ -110,11 +110,10 @@ void law_event(struct sim *s, const struct rv_event *e)
 	if ((e->kind == RV_EV_FORCE || e->kind == RV_EV_SHUTDOWN) && !s->closing_since)
 		s->closing_since = s->now;
 	if (e->kind == RV_EV_START || e->kind == RV_EV_RESTART)
-		/* may give those below another try, whose counts begin anew: do not count them at all */
+		/* may give those below another try, whose counts begin anew: count them no more */
 		for (rv_id id = 0; id < GRAPH_NODES; id++) {
 			s->record[id].spawn_failed_at = 0;
-			s->record[id].in_window = 0;
-			s->record[id].was_ready_once = false;
+			s->record[id].uncounted = true;
 		}
 	if (e->kind >= RV_EV_SPAWNED) {
 		law_answer(s, &s->record[e->id], e);
@@ -162,7 +161,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 	const struct rv_node *n = &s->graph->node[a->id];
 	struct rv_look l = look(s, a->id);
 
-	if (r->alive)
+	if (r->alive || r->state == RV_ADOPTED)
 		convict(s, "%u was started twice", a->id);
 	if (a->generation <= r->generation)
 		convict(s, "%u got generation %llu again", a->id,
@@ -193,7 +192,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 	uint32_t restarts = r->restarts, in_window = r->in_window;
 	rv_time began = r->window_began;
 	uint64_t recreate = r->recreate_of;
-	bool once = r->was_ready_once;
+	bool once = r->was_ready_once, uncounted = r->uncounted;
 	*r = (struct record){.alive = true,
 		.generation = a->generation,
 		.ask = ASK_NONE,
@@ -204,6 +203,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		.window_began = began,
 		.recreate_of = recreate,
 		.was_ready_once = once,
+		.uncounted = uncounted,
 		.since = s->now};
 }
 
@@ -280,6 +280,9 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 	if (state == RV_STOPPED || state == RV_FAILED || state == RV_EXITED)
 		r->due = r->spawn_failed_at = 0; /* what comes next is somebody's decision */
 	if (state == RV_BACKOFF) {
+		rv_time least = n->delay < n->max_delay ? n->delay : n->max_delay;
+		if (r->state != RV_QUEUED && look(s, a->id).due < s->now + least)
+			convict(s, "%u backs off for less than its delay", a->id);
 		r->due = look(s, a->id).due;
 		r->ordered = false;
 	}
@@ -323,6 +326,8 @@ static void law_boot(struct sim *s, const struct rv_action *a)
 {
 	if (s->boots++)
 		convict(s, "the boot was decided twice");
+	if (a->why == RV_WHY_BOOT_TIMEOUT && s->now < RV_SEC + s->graph->plan.boot_timeout)
+		convict(s, "the boot has timed out before its time");
 	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
 		const struct rv_node *n = &s->graph->node[id];
 		struct rv_look l;
@@ -486,7 +491,7 @@ static void law_limit(struct sim *s, rv_id id)
 
 	if (restarts < r->restarts || r->ordered)
 		r->in_window = 0;
-	if (restarts > r->restarts && r->was_ready_once && !r->ordered) {
+	if (restarts > r->restarts && r->was_ready_once && !r->uncounted) {
 		if (r->in_window && s->now - r->window_began > n->window)
 			r->in_window = 0;
 		if (!r->in_window++)

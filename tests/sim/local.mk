@@ -13,3 +13,16 @@ tests_sim_sim_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/play.c tests/s
 	tests/sim/brain.c tests/sim/brain.h tests/sim/dice.h tests/sim/rename.h
 tests_sim_sim_LDADD = tests/sim/libfaulty.a tests/sim/libsweep.a src/core/libcore.a
 TESTS += tests/sim/sim
+
+check_PROGRAMS += tests/sim/story
+tests_sim_story_SOURCES = tests/sim/story.c tests/sim/notation.c tests/sim/notation.h \
+	tests/sim/graph.c tests/sim/graph.h tests/sim/brain.h tests/sim/dice.h
+tests_sim_story_LDADD = src/core/libcore.a
+TESTS += tests/sim/stories.sh
+
+check_PROGRAMS += tests/sim/scale
+tests_sim_scale_SOURCES = tests/sim/scale.c
+tests_sim_scale_LDADD = src/core/libcore.a
+TESTS += tests/sim/scale
+
+EXTRA_DIST += tests/sim/stories.sh tests/sim/stories

@@ -51,7 +51,7 @@ struct record {
 	enum rv_why why;
 	uint64_t generation, recreate_of, confirmed_lost;
 	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
-	bool narrow, spared, leaving_seen, stuck, killed, was_ready_once;
+	bool narrow, spared, leaving_seen, stuck, killed, was_ready_once, uncounted;
 	int ask; /* -1, or a hook number; 100: probe, 101: health */
 	uint64_t ended_turn;
 	uint32_t restarts, in_window;
