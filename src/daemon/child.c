@@ -138,7 +138,8 @@ IN_CHILD static bool join(struct rv_child *c, const char *dir, size_t len, const
 IN_CHILD static bool goes_on(int number)
 {
 	return number == ENOENT || number == ENOTDIR || number == EACCES || number == ESTALE ||
-		number == ENODEV || number == ETIMEDOUT || number == ENAMETOOLONG || number == ELOOP;
+		number == ENODEV || number == ETIMEDOUT || number == ENAMETOOLONG ||
+		number == ELOOP;
 }
 
 /* With ENOENT: then it is the interpreter that is missing. Keeps errno. */

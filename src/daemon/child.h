@@ -22,22 +22,22 @@ enum rv_child_step {
 /* Everything is prepared by the parent; the child writes `step`, `number`, `which` and scratch. */
 struct rv_child {
 	const struct rv_spawn *s;
-	char *const *argv;      /* those of s, as exec wants them; it does not write */
-	char **env;             /* the array to exec with */
-	char *listen_pid;       /* "LISTEN_PID=" with room for digits, or NULL */
-	const char *search;     /* value of PATH when argv[0] has no slash, else NULL */
-	char *path;             /* candidate of the search; path_room bytes */
+	char *const *argv; /* those of s, as exec wants them; it does not write */
+	char **env; /* the array to exec with */
+	char *listen_pid; /* "LISTEN_PID=" with room for digits, or NULL */
+	const char *search; /* value of PATH when argv[0] has no slash, else NULL */
+	char *path; /* candidate of the search; path_room bytes */
 	size_t path_room;
-	int *source;            /* fd_count + 3 descriptors: where each target comes from */
+	int *source; /* fd_count + 3 descriptors: where each target comes from */
 	int *target;
 	size_t fd_count;
-	int highest;            /* of target[] */
-	struct rlimit nofile;   /* what services get for RLIMIT_NOFILE ... */
-	bool set_nofile;        /* ... when ours differs */
+	int highest; /* of target[] */
+	struct rlimit nofile; /* what services get for RLIMIT_NOFILE ... */
+	bool set_nofile; /* ... when ours differs */
 
 	volatile enum rv_child_step step;
-	volatile int number;    /* errno of the step that failed */
-	volatile size_t which;  /* index of the limit or descriptor */
+	volatile int number; /* errno of the step that failed */
+	volatile size_t which; /* index of the limit or descriptor */
 };
 
 /* The entry point for clone; never returns when all is well. */

@@ -27,7 +27,8 @@ static bool search_table(const char *table, uint16_t port, bool listening, struc
 		unsigned local, state;
 		unsigned long inode;
 
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*u %lu",
+		if (sscanf(line,
+			    " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*u %lu",
 			    &local, &state, &inode) != 3)
 			continue;
 		if (listening && state != LISTENING)

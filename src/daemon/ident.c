@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "sys/fd.h"
 
-#define NO_ID   UINT32_MAX /* (uid_t)-1 means "leave it" to the kernel */
+#define NO_ID	UINT32_MAX /* (uid_t)-1 means "leave it" to the kernel */
 #define MAX_BUF (1u << 20)
 
 struct user {
@@ -42,8 +42,8 @@ static bool is_trouble(int number)
 }
 
 /* Finds by name, or by number when name is NULL. *found is NULL when there is no entry. */
-static int ask_user(const char *name, uid_t uid, struct passwd *entry, char **memory,
-	struct passwd **found)
+static int ask_user(
+	const char *name, uid_t uid, struct passwd *entry, char **memory, struct passwd **found)
 {
 	int number = ERANGE;
 
@@ -129,8 +129,8 @@ static bool find_group(const char *text, gid_t *gid, struct rv_err *e)
 	return rv_fail(e, RV_ERR_CONFIG, "cannot find group %s: there is no such group", text);
 }
 
-static bool groups_of_user(const struct user *u, gid_t gid, struct rv_arena *arena,
-	struct rv_ident *who)
+static bool groups_of_user(
+	const struct user *u, gid_t gid, struct rv_arena *arena, struct rv_ident *who)
 {
 	int room = 32, n = 0;
 	gid_t *list;
@@ -154,8 +154,8 @@ static bool groups_of_user(const struct user *u, gid_t gid, struct rv_arena *are
 	return true;
 }
 
-static bool groups_by_name(const char *const *names, struct rv_arena *arena, struct rv_ident *who,
-	struct rv_err *e)
+static bool groups_by_name(
+	const char *const *names, struct rv_arena *arena, struct rv_ident *who, struct rv_err *e)
 {
 	size_t n = 0;
 	gid_t *list;
@@ -194,8 +194,9 @@ static bool only_ourselves(struct rv_ident *who, const char *user, const char *g
 
 	if (who->set_uid && who->uid != geteuid())
 		return rv_fail(e, RV_ERR_DENIED,
-			"cannot become user %s: reeve runs as user %u, and only root may change users", user,
-			(unsigned)geteuid());
+			"cannot become user %s: reeve runs as user %u, and only root may change "
+			"users",
+			user, (unsigned)geteuid());
 	if (group && who->gid != getegid())
 		return rv_fail(e, RV_ERR_DENIED,
 			"cannot become group %s: reeve does not run as root", group);

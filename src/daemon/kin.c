@@ -155,7 +155,8 @@ bool rv_kin_meet(struct rv_reaper *r)
 		owner = rv_proc_look(pid, &p) ? owner_of(r, &p) : RV_NO_ID;
 		/* It may have ended while it was asked: an environment that could not be read is then
 		   no answer. */
-		if (owner == RV_NO_ID && (!rv_proc_look(pid, &p) || p.state == 'Z' || p.state == 'X'))
+		if (owner == RV_NO_ID &&
+			(!rv_proc_look(pid, &p) || p.state == 'Z' || p.state == 'X'))
 			safe = false;
 		else
 			adopt(r, pid, owner);
@@ -207,8 +208,11 @@ static void remember(struct rv_reaper *r, rv_id id, pid_t pid)
 	if (rv_pidmap_find(&r->known, pid) || !rv_proc_look(pid, &p))
 		return;
 	rv_pidmap_put(&r->seen,
-		&(struct rv_kinsman){.pid = pid, .kin = RV_KIN_SEEN, .id = id,
-			.generation = r->lives[id].generation, .start = p.start});
+		&(struct rv_kinsman){.pid = pid,
+			.kin = RV_KIN_SEEN,
+			.id = id,
+			.generation = r->lives[id].generation,
+			.start = p.start});
 }
 
 void rv_kin_list(struct rv_reaper *r, rv_id id, struct rv_pids *to)

@@ -11,16 +11,16 @@
 struct rv_life {
 	uint64_t generation;
 	uint64_t mark_hash; /* so that marks are compared as numbers first */
-	pid_t pid;          /* of the main process, also after its end; 0: no life here */
+	pid_t pid; /* of the main process, also after its end; 0: no life here */
 	rv_exit how;
-	dev_t out_dev;      /* of the pipe that is its stdout; out_ino 0: no such evidence */
+	dev_t out_dev; /* of the pipe that is its stdout; out_ino 0: no such evidence */
 	ino_t out_ino;
-	uint32_t orphans;   /* children of ours that belong to it, without the main process */
-	bool reaped;        /* the main process is */
-	bool group_empty;   /* for ever: the number of the group may belong to others now */
-	bool recycled;      /* our number is another child's now: no session of ours has it */
+	uint32_t orphans; /* children of ours that belong to it, without the main process */
+	bool reaped; /* the main process is */
+	bool group_empty; /* for ever: the number of the group may belong to others now */
+	bool recycled; /* our number is another child's now: no session of ours has it */
 	bool killing;
-	bool active;        /* reaped or killing: listed in reaper.active */
+	bool active; /* reaped or killing: listed in reaper.active */
 	char mark[RV_MARK_SIZE];
 };
 
@@ -43,13 +43,13 @@ struct rv_reaper {
 	rv_id *active; /* room for all slots */
 	size_t active_count;
 	struct rv_pidmap known; /* our children */
-	struct rv_pidmap seen;  /* descendants that were not our children when we looked */
-	struct rv_pids list;    /* scratch */
+	struct rv_pidmap seen; /* descendants that were not our children when we looked */
+	struct rv_pids list; /* scratch */
 	struct rv_tiding *tidings;
 	size_t tiding_count, tiding_room;
 	int children_fd;
 	bool childless; /* the last wait said so */
-	rv_time wait;   /* RV_NEVER, or when a turn is due */
+	rv_time wait; /* RV_NEVER, or when a turn is due */
 	bool turning;
 };
 

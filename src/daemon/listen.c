@@ -23,8 +23,8 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define SOONEST (5 * RV_MS)
-#define LATEST  (250 * RV_MS)
+#define SOONEST	 (5 * RV_MS)
+#define LATEST	 (250 * RV_MS)
 #define PATIENCE (60 * RV_SEC) /* then the flag is set anyway, and nobody wakes up any more */
 
 struct rv_listener {
@@ -32,11 +32,11 @@ struct rv_listener {
 	enum rv_family family;
 	int backlog;
 	uint16_t port;
-	bool hindered;     /* old connections may be on our port: bound over some, or a life was */
+	bool hindered; /* old connections may be on our port: bound over some, or a life was */
 	struct ev_loop *loop; /* NULL: no clock */
-	ev_timer look;     /* until the service listens */
+	ev_timer look; /* until the service listens */
 	rv_time began;
-	char *address;     /* for messages; of a UNIX socket its path */
+	char *address; /* for messages; of a UNIX socket its path */
 	char *service;
 	struct rv_unixsock place; /* of a UNIX socket */
 };
@@ -86,13 +86,15 @@ static bool taken(const struct rv_listener *l, const struct rv_listen *c, struct
 			l->address, l->service);
 	if (use.closing)
 		return rv_fail_errno(e, EADDRINUSE,
-			"cannot bind %s for service %s (a connection from this port ended just now; "
+			"cannot bind %s for service %s (a connection from this port ended just "
+			"now; "
 			"the kernel frees it within 60 s)",
 			l->address, l->service);
 	if (!rv_inode_holder(use.inode, &pid, who, sizeof(who)))
 		return rv_fail_errno(e, EADDRINUSE,
-			"cannot bind %s for service %s (%s by a process that we may not see)", l->address,
-			l->service, use.listening ? "listened on" : "used for a connection");
+			"cannot bind %s for service %s (%s by a process that we may not see)",
+			l->address, l->service,
+			use.listening ? "listened on" : "used for a connection");
 	return rv_fail_errno(e, EADDRINUSE, "cannot bind %s for service %s (%s by %s)", l->address,
 		l->service, use.listening ? "listened on" : "used for a connection", who);
 }
@@ -105,8 +107,8 @@ static bool open_ip(struct rv_listener *l, const struct rv_listen *c, struct rv_
 
 	l->fd = socket(c->family == RV_TCP4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (l->fd < 0)
-		return rv_fail_errno(
-			e, errno, "cannot make a socket for %s of service %s", l->address, l->service);
+		return rv_fail_errno(e, errno, "cannot make a socket for %s of service %s",
+			l->address, l->service);
 	if (c->family == RV_TCP6)
 		setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (bind_ip(l, c))
@@ -130,8 +132,8 @@ static bool reset_ip(struct rv_listener *l, struct rv_err *e)
 	shutdown(l->fd, SHUT_RD); /* ENOTCONN: it never listened */
 	if (!is_listening(l->fd))
 		return true;
-	return rv_fail(e, RV_ERR_SYSTEM, "cannot close %s of service %s between two lives", l->address,
-		l->service);
+	return rv_fail(e, RV_ERR_SYSTEM, "cannot close %s of service %s between two lives",
+		l->address, l->service);
 }
 
 /* ---- watching for the service to listen ---- */
@@ -186,10 +188,12 @@ static bool start_listening(const struct rv_listener *l, struct rv_err *e)
 	set_reuse(l, 1);
 	if (!listen(l->fd, l->backlog))
 		return true;
-	return rv_fail_errno(e, errno, "cannot listen on %s for service %s", l->address, l->service);
+	return rv_fail_errno(
+		e, errno, "cannot listen on %s for service %s", l->address, l->service);
 }
 
-struct rv_listener *rv_listener_open(const struct rv_listen *c, const char *service, struct rv_err *e)
+struct rv_listener *rv_listener_open(
+	const struct rv_listen *c, const char *service, struct rv_err *e)
 {
 	struct rv_listener *l = calloc(1, sizeof(*l));
 

@@ -10,11 +10,11 @@
 #include "core/plan.h"
 
 enum rv_kin {
-	RV_KIN_MAIN,    /* main process of life id/generation */
-	RV_KIN_HELPER,  /* has a callback */
-	RV_KIN_ORPHAN,  /* became our child; owner id/generation, or RV_NO_ID when nobody's */
+	RV_KIN_MAIN, /* main process of life id/generation */
+	RV_KIN_HELPER, /* has a callback */
+	RV_KIN_ORPHAN, /* became our child; owner id/generation, or RV_NO_ID when nobody's */
 	RV_KIN_FOREIGN, /* was our child before we began: never signalled */
-	RV_KIN_SEEN,    /* was seen among the descendants of id/generation */
+	RV_KIN_SEEN, /* was seen among the descendants of id/generation */
 };
 
 struct rv_kinsman {

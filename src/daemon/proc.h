@@ -10,7 +10,7 @@
 struct rv_proc {
 	pid_t pid, parent, group, session;
 	uint64_t start; /* clock ticks since boot: with pid, who it is */
-	char state;     /* R S D T Z X ... */
+	char state; /* R S D T Z X ... */
 	char command[32];
 };
 

@@ -17,9 +17,9 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define ROUNDS   8
-#define SOONEST  RV_MS
-#define LATEST   (50 * RV_MS)
+#define ROUNDS	8
+#define SOONEST RV_MS
+#define LATEST	(50 * RV_MS)
 
 static rv_exit exit_of(int status)
 {
@@ -104,15 +104,21 @@ static void activate(struct rv_reaper *r, rv_id id)
 	r->lives[id].active = true;
 }
 
-void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark)
+/* The kernel gave the number to a new child, so no group or session of an ended life has it. */
+static void number_is_anothers(struct rv_reaper *r, pid_t pid)
+{
+	for (size_t i = 0; i < r->active_count; i++)
+		if (r->lives[r->active[i]].pid == pid)
+			r->lives[r->active[i]].group_empty = r->lives[r->active[i]].recycled = true;
+}
+
+void rv_reaper_add_life(
+	struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark)
 {
 	struct rv_life *l = &r->lives[id];
 
 	assert(id < r->slots && !l->pid && pid > 0);
-	/* The number was free, so the group of an earlier life that had it is empty. */
-	for (size_t i = 0; i < r->active_count; i++)
-		if (r->lives[r->active[i]].pid == pid)
-			r->lives[r->active[i]].group_empty = r->lives[r->active[i]].recycled = true;
+	number_is_anothers(r, pid);
 	*l = (struct rv_life){.generation = generation, .pid = pid, .how = RV_EXIT_UNKNOWN};
 	snprintf(l->mark, sizeof(l->mark), "%s", mark);
 	l->mark_hash = rv_kin_hash(l->mark);
@@ -123,11 +129,15 @@ void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_
 		kill(pid, SIGKILL);
 }
 
-void rv_reaper_add_helper(struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how),
-	void *arg)
+void rv_reaper_add_helper(
+	struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how), void *arg)
 {
+	number_is_anothers(r, pid);
 	if (!rv_pidmap_put(&r->known,
-		    &(struct rv_kinsman){.pid = pid, .kin = RV_KIN_HELPER, .id = RV_NO_ID, .done = done,
+		    &(struct rv_kinsman){.pid = pid,
+			    .kin = RV_KIN_HELPER,
+			    .id = RV_NO_ID,
+			    .done = done,
 			    .arg = arg}))
 		kill(pid, SIGKILL);
 }
@@ -176,8 +186,12 @@ static void main_ended(struct rv_reaper *r, rv_id id, rv_exit how)
 	/* Now or never: the number stays ours only as long as somebody is in the group. */
 	l->group_empty = group_is_empty(l->pid);
 	activate(r, id);
-	note(r, &(struct rv_tiding){.kind = RV_TOLD_EXITED, .id = id, .generation = l->generation,
-			.pid = l->pid, .how = how});
+	note(r,
+		&(struct rv_tiding){.kind = RV_TOLD_EXITED,
+			.id = id,
+			.generation = l->generation,
+			.pid = l->pid,
+			.how = how});
 }
 
 static void child_ended(struct rv_reaper *r, pid_t pid, rv_exit how)
@@ -194,8 +208,12 @@ static void child_ended(struct rv_reaper *r, pid_t pid, rv_exit how)
 	case RV_KIN_HELPER:
 		kill(-pid, SIGKILL);
 		if (k.done)
-			note(r, &(struct rv_tiding){.kind = RV_TOLD_HELPER, .pid = pid, .how = how,
-					.done = k.done, .arg = k.arg});
+			note(r,
+				&(struct rv_tiding){.kind = RV_TOLD_HELPER,
+					.pid = pid,
+					.how = how,
+					.done = k.done,
+					.arg = k.arg});
 		break;
 	case RV_KIN_ORPHAN:
 		if (k.id != RV_NO_ID && r->lives[k.id].pid &&
@@ -230,6 +248,8 @@ static bool judge(struct rv_reaper *r, rv_id id)
 {
 	struct rv_life *l = &r->lives[id];
 
+	/* Before the group is signalled again: an empty one is nobody's, soon somebody else's. */
+	l->group_empty = l->group_empty || (l->reaped && group_is_empty(l->pid));
 	if (l->killing)
 		rv_kin_kill(r, id);
 	if (!l->reaped)
@@ -242,7 +262,8 @@ static bool judge(struct rv_reaper *r, rv_id id)
 
 static void bury(struct rv_reaper *r, rv_id id)
 {
-	note(r, &(struct rv_tiding){
+	note(r,
+		&(struct rv_tiding){
 			.kind = RV_TOLD_GONE, .id = id, .generation = r->lives[id].generation});
 	r->lives[id] = (struct rv_life){0};
 	if (r->seen.count)

@@ -24,7 +24,8 @@ struct rv_reaper_ops {
 	void (*gone)(void *ctx, rv_id id, uint64_t generation);
 };
 
-/* Becomes subreaper unless we are PID 1. slots: number of ids. */
+/* Becomes subreaper unless we are PID 1. slots: number of ids. Children that we have already (a job of
+   the shell that exec'ed us) are reaped but never signalled, unless they are added as helpers. */
 struct rv_reaper *rv_reaper_create(size_t slots, const struct rv_reaper_ops *ops, void *ctx);
 void rv_reaper_destroy(struct rv_reaper *r);
 /* After a reload that has more slots. */
@@ -51,7 +52,8 @@ bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target 
 /* KILL to the whole tree now, and to whatever is found of it in later turns until it is gone. */
 void rv_reaper_kill(struct rv_reaper *r, rv_id id);
 /* At the very end: kill and reap every child that is left, known or not (as PID 1: everything in the
-   namespace but us), bounded by `limit` ns. Returns how many resisted. */
+   namespace but us; else not what we had before we began), bounded by `limit` ns. Returns how many
+   resisted. */
 size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit);
 
 /* pids and commands of what is left of a life, "4711 (python3), 4712 (sh)"; for messages. */

@@ -24,8 +24,8 @@
 
 /* What every spawn of this process shares. Set once; there is one thread. */
 static struct {
-	char *stack;          /* lowest usable byte */
-	int null;             /* /dev/null, above 2; 0: not opened yet */
+	char *stack; /* lowest usable byte */
+	int null; /* /dev/null, above 2; 0: not opened yet */
 	struct rlimit nofile; /* what we were started with */
 	bool raised;
 } shared;
@@ -66,7 +66,9 @@ void rv_spawn_prepare(void)
 
 	have_null(NULL);
 	have_stack(NULL);
-	syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC))
+		for (int fd = 3; fd < 1024; fd++) /* a kernel before 5.11 */
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
 	if (shared.raised || getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
 		return;
 	shared.nofile = r;

@@ -37,7 +37,7 @@ struct rv_spawn {
 	int umask;               /* -1: 022 */
 	const struct rv_spawn_limit *limits;
 	size_t limit_count;
-	int out, err;            /* descriptors for 1 and 2; stdin is /dev/null */
+	int out, err;            /* descriptors for 1 and 2, -1: /dev/null; stdin is /dev/null */
 	const struct rv_spawn_fd *fds;
 	size_t fd_count;
 };
@@ -54,7 +54,8 @@ struct rv_spawned {
    error here, never an exit status 127. */
 bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e);
 
-/* Call once at start: raises our RLIMIT_NOFILE and remembers what services shall get instead. */
+/* Call once, early: fills 0 to 2 with /dev/null when they are closed, makes inherited descriptors
+   CLOEXEC, raises our RLIMIT_NOFILE and remembers what services shall get instead. */
 void rv_spawn_prepare(void);
 
 #endif

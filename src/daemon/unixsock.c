@@ -54,11 +54,12 @@ static bool may_replace(const struct rv_unixsock *u, const char *service, struct
 			rv_fail_errno(e, errno, "cannot bind %s for service %s", u->path, service);
 	if (!S_ISSOCK(st.st_mode))
 		return rv_fail(e, RV_ERR_SYSTEM,
-			"cannot bind %s for service %s: the file there is not a socket; remove it", u->path,
-			service);
+			"cannot bind %s for service %s: the file there is not a socket; remove it",
+			u->path, service);
 	if (is_alive(&at, who, sizeof(who)))
-		return rv_fail_errno(e, EADDRINUSE, "cannot bind %s for service %s (listened on by %s)",
-			u->path, service, *who ? who : "another process");
+		return rv_fail_errno(e, EADDRINUSE,
+			"cannot bind %s for service %s (listened on by %s)", u->path, service,
+			*who ? who : "another process");
 	return true;
 }
 
@@ -74,7 +75,8 @@ static bool temporary_name(const struct rv_unixsock *u, char *to, size_t size)
 
 static bool settle(const struct rv_unixsock *u, const char *name)
 {
-	return (u->uid == (uid_t)-1 && u->gid == (gid_t)-1 ? 0 : lchown(name, u->uid, u->gid)) == 0 &&
+	return (u->uid == (uid_t)-1 && u->gid == (gid_t)-1 ? 0 : lchown(name, u->uid, u->gid)) ==
+		0 &&
 		!chmod(name, u->mode);
 }
 
@@ -100,8 +102,8 @@ static bool place(struct rv_unixsock *u, const char *service, int *made, struct 
 		int number = errno;
 
 		unlink(at.sun_path);
-		return rv_fail_errno(e, number, "cannot put the socket of service %s at %s", service,
-			u->path);
+		return rv_fail_errno(
+			e, number, "cannot put the socket of service %s at %s", service, u->path);
 	}
 	u->dev = st.st_dev;
 	u->ino = st.st_ino;
@@ -110,18 +112,19 @@ static bool place(struct rv_unixsock *u, const char *service, int *made, struct 
 	return true;
 }
 
-bool rv_unixsock_open(
-	struct rv_unixsock *u, const struct rv_listen *c, const char *service, int *fd, struct rv_err *e)
+bool rv_unixsock_open(struct rv_unixsock *u, const struct rv_listen *c, const char *service,
+	int *fd, struct rv_err *e)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
 	*u = (struct rv_unixsock){.path = strdup(c->address)};
 	if (!u->path)
-		return rv_fail_errno(e, ENOMEM, "cannot bind %s for service %s", c->address, service);
+		return rv_fail_errno(
+			e, ENOMEM, "cannot bind %s for service %s", c->address, service);
 	u->mode = c->has_mode ? (mode_t)c->mode : 0777 & ~mask;
-	return rv_ident_owner(c->owner, c->group, &u->uid, &u->gid, e) && rv_mkdirs_for(u->path, e) &&
-		may_replace(u, service, e) && place(u, service, fd, e);
+	return rv_ident_owner(c->owner, c->group, &u->uid, &u->gid, e) &&
+		rv_mkdirs_for(u->path, e) && may_replace(u, service, e) && place(u, service, fd, e);
 }
 
 bool rv_unixsock_again(struct rv_unixsock *u, const char *service, int fd, struct rv_err *e)
@@ -132,7 +135,8 @@ bool rv_unixsock_again(struct rv_unixsock *u, const char *service, int fd, struc
 		return false;
 	if (dup3(next, fd, O_CLOEXEC) >= 0)
 		return true;
-	return rv_fail_errno(e, errno, "cannot renew the socket %s of service %s", u->path, service);
+	return rv_fail_errno(
+		e, errno, "cannot renew the socket %s of service %s", u->path, service);
 }
 
 void rv_unixsock_remove(struct rv_unixsock *u)

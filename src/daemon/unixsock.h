@@ -18,8 +18,8 @@ struct rv_unixsock {
 
 /* Makes folders, replaces a stale socket, refuses a live one and anything else. Mode and owner hold
    from the first moment: it is bound under another name and renamed. */
-bool rv_unixsock_open(
-	struct rv_unixsock *u, const struct rv_listen *c, const char *service, int *fd, struct rv_err *e);
+bool rv_unixsock_open(struct rv_unixsock *u, const struct rv_listen *c, const char *service,
+	int *fd, struct rv_err *e);
 /* A new socket, not listening, at the same place and under the same descriptor number. */
 bool rv_unixsock_again(struct rv_unixsock *u, const char *service, int fd, struct rv_err *e);
 /* Removes the path if it is still ours, and frees. */

@@ -97,19 +97,20 @@ static bool exec_refused(const struct rv_child *c, struct rv_err *e)
 	bool there = fd >= 0 && !fstat(fd, &st);
 
 	if (c->search && !c->which)
-		return rv_fail(e, RV_ERR_START, "cannot execute %s: %s in the folders of PATH", name,
-			c->number == EACCES ? "no permission for what is" : "not found");
+		return rv_fail(e, RV_ERR_START, "cannot execute %s: %s in the folders of PATH",
+			name, c->number == EACCES ? "no permission for what is" : "not found");
 	if (c->number == ENOENT && there)
 		return interpreter_missing(path, fd, e);
 	if (c->number == ENOEXEC)
 		return rv_fail(e, RV_ERR_START,
-			"cannot execute %s: not a program: neither a known binary format nor a #! line",
+			"cannot execute %s: not a program: neither a known binary format nor a #! "
+			"line",
 			path);
 	if (c->number == EACCES && there && S_ISDIR(st.st_mode))
 		return rv_fail(e, RV_ERR_START, "cannot execute %s: it is a directory", path);
 	if (c->number == EACCES && there && !(st.st_mode & 0111))
-		return rv_fail(e, RV_ERR_START, "cannot execute %s: Permission denied (mode %04o)", path,
-			(unsigned)st.st_mode & 07777);
+		return rv_fail(e, RV_ERR_START, "cannot execute %s: Permission denied (mode %04o)",
+			path, (unsigned)st.st_mode & 07777);
 	rv_fail(e, RV_ERR_START, "cannot execute %s%s%s: %s", path, *in ? " from " : "", in,
 		strerror(c->number));
 	return false;

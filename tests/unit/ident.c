@@ -30,8 +30,8 @@ static struct rv_account must(const char *user, const char *group, const char *c
 	return a;
 }
 
-static void must_not(const char *user, const char *group, const char *const *groups, enum rv_code code,
-	const char *text)
+static void must_not(const char *user, const char *group, const char *const *groups,
+	enum rv_code code, const char *text)
 {
 	struct rv_account a;
 	struct rv_err e = {0};
@@ -149,7 +149,8 @@ static void unknown_names_are_refused_by_name(void **state)
 /* (uid_t)-1 would mean "leave it as it is", and a wrapped number root. */
 static void numbers_that_are_no_ids_are_refused(void **state)
 {
-	static const char *const bad[] = {"4294967295", "4294967296", "-1", "-4294967296", "+5", "", "1x"};
+	static const char *const bad[] = {
+		"4294967295", "4294967296", "-1", "-4294967296", "+5", "", "1x"};
 	struct rv_account a;
 	struct rv_err e;
 
@@ -168,7 +169,8 @@ static void ordinary(void)
 	assert_false(must(own, NULL, NULL).who.set_uid);
 	assert_false(must(own, NULL, NULL).who.set_groups);
 	snprintf(text, sizeof(text),
-		"cannot become user root: reeve runs as user %s, and only root may change users", own);
+		"cannot become user root: reeve runs as user %s, and only root may change users",
+		own);
 	must_not("root", NULL, NULL, RV_ERR_DENIED, text);
 	must_not(NULL, "root", NULL, RV_ERR_DENIED,
 		"cannot become group root: reeve does not run as root");

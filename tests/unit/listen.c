@@ -60,8 +60,12 @@ static uint16_t free_port(void)
 static void fill(struct tcp *t, uint16_t port, int backlog)
 {
 	snprintf(t->text, sizeof(t->text), "127.0.0.1:%u", port);
-	t->conf = (struct rv_listen){.name = "http", .family = RV_TCP4, .address = t->text, .port = port,
-		.backlog = backlog, .ip = {127, 0, 0, 1}};
+	t->conf = (struct rv_listen){.name = "http",
+		.family = RV_TCP4,
+		.address = t->text,
+		.port = port,
+		.backlog = backlog,
+		.ip = {127, 0, 0, 1}};
 }
 
 static struct rv_listener *must_open(const struct rv_listen *conf)
@@ -386,7 +390,8 @@ static void a_taken_port_is_refused_with_address_service_and_holder(void **state
 	fill(&t, port_of(fd), 0);
 	assert_null(rv_listener_open(&t.conf, "web", &e));
 	snprintf(want, sizeof(want),
-		"cannot bind %s for service web (somebody has bound it without listening): Address already "
+		"cannot bind %s for service web (somebody has bound it without listening): Address "
+		"already "
 		"in use",
 		t.text);
 	assert_string_equal(e.text, want);
@@ -398,7 +403,8 @@ static void a_taken_port_is_refused_with_address_service_and_holder(void **state
 	snprintf(want, sizeof(want), "pid %d (", (int)getpid());
 	assert_int_equal(strncmp(who, want, strlen(want)), 0);
 	assert_null(rv_listener_open(&t.conf, "web", &e));
-	snprintf(want, sizeof(want), "cannot bind %s for service web (listened on by %s): Address already in use",
+	snprintf(want, sizeof(want),
+		"cannot bind %s for service web (listened on by %s): Address already in use",
 		t.text, who);
 	assert_string_equal(e.text, want);
 	close(fd);
@@ -481,8 +487,12 @@ struct local {
 static void fill_local(struct local *u, const char *name, int backlog)
 {
 	snprintf(u->path, sizeof(u->path), "%s/%s", folder, name);
-	u->conf = (struct rv_listen){.name = "ctl", .family = RV_UNIX, .address = u->path,
-		.backlog = backlog, .has_mode = true, .mode = 0660};
+	u->conf = (struct rv_listen){.name = "ctl",
+		.family = RV_UNIX,
+		.address = u->path,
+		.backlog = backlog,
+		.has_mode = true,
+		.mode = 0660};
 }
 
 static int dial_local(const char *path)
@@ -569,8 +579,8 @@ static void a_stale_socket_is_replaced_and_a_live_one_is_not(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(fd, 4), 0);
 	assert_null(rv_listener_open(&u.conf, "web", &e));
-	snprintf(want, sizeof(want), "cannot bind %s for service web (listened on by pid %d (", u.path,
-		(int)getpid());
+	snprintf(want, sizeof(want), "cannot bind %s for service web (listened on by pid %d (",
+		u.path, (int)getpid());
 	assert_int_equal(strncmp(e.text, want, strlen(want)), 0);
 	close(dial_local(u.path));
 	close(fd);

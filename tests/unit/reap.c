@@ -24,7 +24,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define SLOTS 64
+#define SLOTS	  64
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 struct seen_life {
@@ -100,7 +100,8 @@ static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *c
 	char mark[64];
 	pid_t pid;
 
-	snprintf(mark, sizeof(mark), "%d-%u-%llu", (int)getpid(), id, (unsigned long long)generation);
+	snprintf(mark, sizeof(mark), "%d-%u-%llu", (int)getpid(), id,
+		(unsigned long long)generation);
 	pid = spawn_into(w->out ? w->out : STDOUT_FILENO, mark, argv);
 	w->lives[id] = (struct seen_life){0};
 	rv_reaper_add_life(w->r, id, generation, pid, mark);
@@ -108,18 +109,18 @@ static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *c
 }
 
 /* Before each script: the folder, and a pid written such that it is whole when it is seen. */
-#define PRELUDE                                                                                    \
-	"import os,random,signal,subprocess,sys,threading,time\n"                                  \
-	"T=sys.argv[1]\n"                                                                          \
-	"def tell(n):\n"                                                                           \
+#define PRELUDE                                                   \
+	"import os,random,signal,subprocess,sys,threading,time\n" \
+	"T=sys.argv[1]\n"                                         \
+	"def tell(n):\n"                                          \
 	" open(T+'/t-'+n,'w').write(str(os.getpid())); os.rename(T+'/t-'+n,T+'/'+n)\n"
 
 /* What `env -i setsid` would make: only having been seen tells whose it is. */
-#define SCRUBBED                                                                                   \
-	"def scrubbed():\n"                                                                        \
-	" subprocess.Popen([sys.executable,'-S','-c',"                                             \
-	"'import os,sys,time; T=sys.argv[1]; open(T+\"/t-left\",\"w\").write(str(os.getpid()));'"  \
-	"'os.rename(T+\"/t-left\",T+\"/left\"); time.sleep(1000)',T],"                             \
+#define SCRUBBED                                                                                  \
+	"def scrubbed():\n"                                                                       \
+	" subprocess.Popen([sys.executable,'-S','-c',"                                            \
+	"'import os,sys,time; T=sys.argv[1]; open(T+\"/t-left\",\"w\").write(str(os.getpid()));'" \
+	"'os.rename(T+\"/t-left\",T+\"/left\"); time.sleep(1000)',T],"                            \
 	"env={},start_new_session=True)\n"
 
 static pid_t start_python(struct world *w, rv_id id, uint64_t generation, const char *code)
@@ -134,16 +135,16 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
 }
 
-#define UNTIL(w, condition)                                                                        \
-	do {                                                                                       \
-		rv_time end_ = rv_now() + 20 * RV_SEC;                                             \
-		while (!(condition)) {                                                             \
-			if (rv_now() > end_)                                                       \
-				fail_msg("waited too long for %s", #condition);                    \
-			(w)->turn++;                                                               \
-			rv_reaper_turn((w)->r);                                                    \
-			nap();                                                                     \
-		}                                                                                  \
+#define UNTIL(w, condition)                                                     \
+	do {                                                                    \
+		rv_time end_ = rv_now() + 20 * RV_SEC;                          \
+		while (!(condition)) {                                          \
+			if (rv_now() > end_)                                    \
+				fail_msg("waited too long for %s", #condition); \
+			(w)->turn++;                                            \
+			rv_reaper_turn((w)->r);                                 \
+			nap();                                                  \
+		}                                                               \
 	} while (0)
 
 static bool exists(const struct world *w, const char *name)
@@ -239,16 +240,15 @@ static void a_new_life_may_begin_inside_gone(void **state)
 	assert_int_equal(w->lives[5].generation, 21);
 }
 
-static const char storm[] = PRELUDE
-	"for i in range(2000):\n"
-	" p=os.fork()\n"
-	" if p==0:\n"
-	"  if os.fork()==0:\n"
-	"   time.sleep(random.random()/2); os._exit(i%7)\n"
-	"  os._exit(0)\n"
-	" os.waitpid(p,0)\n"
-	"tell('made')\n"
-	"time.sleep(1000)\n";
+static const char storm[] = PRELUDE "for i in range(2000):\n"
+				    " p=os.fork()\n"
+				    " if p==0:\n"
+				    "  if os.fork()==0:\n"
+				    "   time.sleep(random.random()/2); os._exit(i%7)\n"
+				    "  os._exit(0)\n"
+				    " os.waitpid(p,0)\n"
+				    "tell('made')\n"
+				    "time.sleep(1000)\n";
 
 static size_t zombies_of(pid_t parent)
 {
@@ -311,13 +311,13 @@ static void a_daemonised_leftover_is_found_when_the_main_process_was_killed_firs
 	struct world *w = *state;
 	pid_t left;
 
-	start_python(w, 1, 1, PRELUDE
-		"if os.fork()==0:\n"
-		" os.setsid()\n"
-		" if os.fork()==0:\n"
-		"  tell('left'); time.sleep(1000)\n"
-		" os._exit(0)\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE "if os.fork()==0:\n"
+			" os.setsid()\n"
+			" if os.fork()==0:\n"
+			"  tell('left'); time.sleep(1000)\n"
+			" os._exit(0)\n"
+			"time.sleep(1000)\n");
 	UNTIL(w, exists(w, "left"));
 	left = pid_in(w, "left");
 	kill(rv_reaper_pid(w->r, 1), SIGKILL);
@@ -365,10 +365,10 @@ static void a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output(void **state
 	w->out = other[1];
 	start(w, 2, 1, LIST("/bin/sleep", "1000"));
 	w->out = ends[1];
-	start_python(w, 1, 1, PRELUDE SCRUBBED
-		"if os.fork()==0:\n"
-		" scrubbed(); os._exit(0)\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE SCRUBBED "if os.fork()==0:\n"
+				 " scrubbed(); os._exit(0)\n"
+				 "time.sleep(1000)\n");
 	UNTIL(w, exists(w, "left"));
 	left = pid_in(w, "left");
 	UNTIL(w, (rv_kin_meet(w->r), rv_pidmap_find(&w->r->known, left)));
@@ -413,12 +413,13 @@ static void a_scrubbed_job_is_told_by_its_session(void **state)
 	struct world *w = *state;
 	pid_t left;
 
-	start_python(w, 1, 1, PRELUDE
-		"subprocess.Popen([sys.executable,'-S','-c',"
-		"'import os,sys,time; T=sys.argv[1]; os.setpgid(0,0);'"
-		"'open(T+\"/t-left\",\"w\").write(str(os.getpid()));'"
-		"'os.rename(T+\"/t-left\",T+\"/left\"); time.sleep(1000)',T],env={},stdout=-3,stderr=-3)\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE "subprocess.Popen([sys.executable,'-S','-c',"
+			"'import os,sys,time; T=sys.argv[1]; os.setpgid(0,0);'"
+			"'open(T+\"/t-left\",\"w\").write(str(os.getpid()));'"
+			"'os.rename(T+\"/t-left\",T+\"/left\"); "
+			"time.sleep(1000)',T],env={},stdout=-3,stderr=-3)\n"
+			"time.sleep(1000)\n");
 	UNTIL(w, exists(w, "left"));
 	left = pid_in(w, "left");
 	kill(rv_reaper_pid(w->r, 1), SIGKILL);
@@ -435,15 +436,15 @@ static void a_group_that_does_not_empty_leads_to_who_holds_it(void **state)
 	struct world *w = *state;
 	pid_t holder, member;
 
-	start_python(w, 1, 1, PRELUDE
-		"if os.fork()==0:\n"
-		" if os.fork()==0:\n"
-		"  tell('member'); time.sleep(1000)\n"
-		" os.setsid(); n=os.open('/dev/null',2); os.dup2(n,1); os.dup2(n,2)\n"
-		" os.execve('/usr/bin/python3',['python3','-S','-c','''import os,sys,time\n"
-		"T=sys.argv[1]; open(T+'/t-holder','w').write(str(os.getpid()))\n"
-		"os.rename(T+'/t-holder',T+'/holder'); time.sleep(1000)''',T],{})\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE "if os.fork()==0:\n"
+			" if os.fork()==0:\n"
+			"  tell('member'); time.sleep(1000)\n"
+			" os.setsid(); n=os.open('/dev/null',2); os.dup2(n,1); os.dup2(n,2)\n"
+			" os.execve('/usr/bin/python3',['python3','-S','-c','''import os,sys,time\n"
+			"T=sys.argv[1]; open(T+'/t-holder','w').write(str(os.getpid()))\n"
+			"os.rename(T+'/t-holder',T+'/holder'); time.sleep(1000)''',T],{})\n"
+			"time.sleep(1000)\n");
 	UNTIL(w, exists(w, "holder") && exists(w, "member"));
 	holder = pid_in(w, "holder");
 	member = pid_in(w, "member");
@@ -481,11 +482,11 @@ static void children_of_threads_are_found_too(void **state)
 	struct world *w = *state;
 	pid_t left;
 
-	start_python(w, 1, 1, PRELUDE SCRUBBED
-		"def f():\n"
-		" scrubbed(); time.sleep(1000)\n"
-		"threading.Thread(target=f).start()\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE SCRUBBED "def f():\n"
+				 " scrubbed(); time.sleep(1000)\n"
+				 "threading.Thread(target=f).start()\n"
+				 "time.sleep(1000)\n");
 	UNTIL(w, exists(w, "left"));
 	left = pid_in(w, "left");
 	assert_true(rv_reaper_owns(w->r, 1, left));
@@ -499,13 +500,13 @@ static void a_life_is_not_gone_before_its_group_is_empty(void **state)
 {
 	struct world *w = *state;
 
-	start_python(w, 1, 1, PRELUDE
-		"if os.fork()==0:\n"
-		" def f(*a): time.sleep(.3); open(T+'/clean','w').close(); os._exit(0)\n"
-		" signal.signal(15,f)\n"
-		" tell('ready')\n"
-		" while True: time.sleep(1000)\n"
-		"time.sleep(1000)\n");
+	start_python(w, 1, 1,
+		PRELUDE "if os.fork()==0:\n"
+			" def f(*a): time.sleep(.3); open(T+'/clean','w').close(); os._exit(0)\n"
+			" signal.signal(15,f)\n"
+			" tell('ready')\n"
+			" while True: time.sleep(1000)\n"
+			"time.sleep(1000)\n");
 	UNTIL(w, exists(w, "ready"));
 	assert_true(rv_reaper_signal(w->r, 1, SIGTERM, RV_TO_GROUP));
 	UNTIL(w, w->lives[1].exited);
@@ -519,13 +520,13 @@ static void a_forking_leftover_is_caught_by_the_kill(void **state)
 	struct world *w = *state;
 	struct rv_buf names = {0};
 
-	start_python(w, 1, 1, PRELUDE
-		"signal.signal(15,signal.SIG_IGN)\n"
-		"tell('ready')\n"
-		"for i in range(100000):\n"
-		" if os.fork(): os._exit(0)\n"
-		" os.setsid()\n"
-		" time.sleep(.001)\n");
+	start_python(w, 1, 1,
+		PRELUDE "signal.signal(15,signal.SIG_IGN)\n"
+			"tell('ready')\n"
+			"for i in range(100000):\n"
+			" if os.fork(): os._exit(0)\n"
+			" os.setsid()\n"
+			" time.sleep(.001)\n");
 	UNTIL(w, exists(w, "ready") && w->lives[1].exited);
 	assert_int_equal(w->lives[1].gone, 0);
 	rv_reaper_name(w->r, 1, &names);
@@ -540,13 +541,13 @@ static void leftovers_of_one_life_are_not_those_of_another(void **state)
 	struct world *w = *state;
 	pid_t other;
 
-	start_python(w, 2, 1, PRELUDE
-		"if os.fork()==0:\n"
-		" os.setsid()\n"
-		" if os.fork()==0:\n"
-		"  tell('other'); time.sleep(1000)\n"
-		" os._exit(0)\n"
-		"time.sleep(1000)\n");
+	start_python(w, 2, 1,
+		PRELUDE "if os.fork()==0:\n"
+			" os.setsid()\n"
+			" if os.fork()==0:\n"
+			"  tell('other'); time.sleep(1000)\n"
+			" os._exit(0)\n"
+			"time.sleep(1000)\n");
 	UNTIL(w, exists(w, "other"));
 	other = pid_in(w, "other");
 	start(w, 1, 1, LIST("/bin/sh", "-c", "exit 0"));
@@ -565,28 +566,32 @@ static void signals_go_to_main_group_or_tree(void **state)
 {
 	struct world *w = *state;
 
-	start_python(w, 1, 1, PRELUDE
-		"signal.pthread_sigmask(0,[40])\n"
-		"def count(name):\n" /* one by one: a handler would see several as one */
-		" while True:\n"
-		"  signal.sigwait([40])\n"
-		"  open(T+'/'+name+str(time.monotonic_ns()),'w').close()\n"
-		"if os.fork()==0:\n"
-		" tell('a'); count('group-')\n"
-		"if os.fork()==0:\n"
-		" os.setsid(); tell('b'); count('far-')\n"
-		"tell('c'); count('main-')\n");
+	start_python(w, 1, 1,
+		PRELUDE "signal.pthread_sigmask(0,[40])\n"
+			"def count(name):\n" /* one by one: a handler would see several as one */
+			" while True:\n"
+			"  signal.sigwait([40])\n"
+			"  open(T+'/'+name+str(time.monotonic_ns()),'w').close()\n"
+			"if os.fork()==0:\n"
+			" tell('a'); count('group-')\n"
+			"if os.fork()==0:\n"
+			" os.setsid(); tell('b'); count('far-')\n"
+			"tell('c'); count('main-')\n");
 	UNTIL(w, exists(w, "a") && exists(w, "b") && exists(w, "c"));
 	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_MAIN));
 	UNTIL(w, !system("test $(ls $T | grep -c main-) = 1"));
 	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_GROUP));
-	UNTIL(w, !system("test $(ls $T | grep -c main-) = 2 && test $(ls $T | grep -c group-) = 1"));
+	UNTIL(w,
+		!system("test $(ls $T | grep -c main-) = 2 && test $(ls $T | grep -c group-) = 1"));
 	assert_true(rv_reaper_signal(w->r, 1, 40, RV_TO_TREE));
-	UNTIL(w, !system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2 &&"
-			 " test $(ls $T | grep -c far-) = 1"));
+	UNTIL(w,
+		!system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2 &&"
+			" test $(ls $T | grep -c far-) = 1"));
 	for (int i = 0; i < 40; i++) /* signals of this number queue: a second one would show */
 		nap();
-	assert_int_equal(system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2"), 0);
+	assert_int_equal(
+		system("test $(ls $T | grep -c main-) = 3 && test $(ls $T | grep -c group-) = 2"),
+		0);
 	rv_reaper_kill(w->r, 1);
 	UNTIL(w, w->lives[1].gone);
 }
@@ -631,7 +636,10 @@ static void a_recycled_number_is_never_signalled(void **state)
 		UNTIL(w, (rv_proc_children(stranger, &inner), inner.count > 0));
 		rv_proc_look(inner.at[0], &p);
 		rv_pidmap_put(&w->r->seen,
-			&(struct rv_kinsman){.pid = p.pid, .kin = RV_KIN_SEEN, .id = 1, .generation = 1,
+			&(struct rv_kinsman){.pid = p.pid,
+				.kin = RV_KIN_SEEN,
+				.id = 1,
+				.generation = 1,
 				.start = p.start - 100});
 		assert_false(rv_kin_signal(w->r, p.pid, SIGKILL));
 		assert_false(is_dead(p.pid));
@@ -661,9 +669,10 @@ static void a_helper_is_told_once_and_its_group_is_killed(void **state)
 	pid_t left;
 
 	rv_reaper_add_helper(w->r,
-		spawn("", LIST("/bin/sh", "-c",
-				  "sleep 1000 & echo $! > $1/t-left; mv $1/t-left $1/left; exit 9", "sh",
-				  w->dir)),
+		spawn("",
+			LIST("/bin/sh", "-c",
+				"sleep 1000 & echo $! > $1/t-left; mv $1/t-left $1/left; exit 9",
+				"sh", w->dir)),
 		helper_done, w);
 	UNTIL(w, w->helpers_done);
 	assert_int_equal(w->helper_how, 9);

@@ -180,7 +180,8 @@ static void a_script_without_its_first_line_is_not_given_to_a_shell(void **state
 
 	(void)state;
 	snprintf(text, sizeof(text),
-		"cannot execute %s: not a program: neither a known binary format nor a #! line", path);
+		"cannot execute %s: not a program: neither a known binary format nor a #! line",
+		path);
 	must_fail(&r, text);
 }
 
@@ -249,7 +250,8 @@ static void listen_pid_is_filled_with_the_pid_of_the_child(void **state)
 static void a_child_leads_its_session_and_has_no_terminal(void **state)
 {
 	struct run r = plain(LIST("sh", "-c",
-		"set -- $(cut -d' ' -f1,5,6,7 /proc/$$/stat); test $1 = $2 && test $1 = $3 && echo $4"));
+		"set -- $(cut -d' ' -f1,5,6,7 /proc/$$/stat); test $1 = $2 && test $1 = $3 && echo "
+		"$4"));
 
 	(void)state;
 	must_go(&r);
@@ -333,12 +335,14 @@ static void a_child_has_the_given_descriptors_and_nothing_else(void **state)
 /* The numbers over there are numbers of other descriptors here, in a circle. */
 static void numbers_that_collide_with_ours_are_sorted_out(void **state)
 {
-	struct run r = plain(LIST("sh", "-c", "cat /proc/self/fd/10 /proc/self/fd/11 /proc/self/fd/12"));
+	struct run r = plain(
+		LIST("sh", "-c", "cat /proc/self/fd/10 /proc/self/fd/11 /proc/self/fd/12"));
 	struct rv_spawn_fd fds[3];
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		int fd = open(file((char[]){(char)('x' + i), 0}, (char[]){(char)('0' + i), 0}, 0644),
+		int fd = open(
+			file((char[]){(char)('x' + i), 0}, (char[]){(char)('0' + i), 0}, 0644),
 			O_RDONLY | O_CLOEXEC);
 
 		assert_int_equal(dup3(fd, 10 + i, O_CLOEXEC), 10 + i);
@@ -377,7 +381,9 @@ static void a_limit_above_the_hard_one_is_named(void **state)
 	r.s.limit_count = 1;
 	assert_false(go(&r, &e));
 	assert_int_equal(
-		strncmp(e.text, "cannot set limit nofile to 1099511627776: Operation not permitted", 65), 0);
+		strncmp(e.text, "cannot set limit nofile to 1099511627776: Operation not permitted",
+			65),
+		0);
 }
 
 /* ---- users ---- */
@@ -389,23 +395,30 @@ static void a_number_gets_its_groups_and_nothing_of_root(void **state)
 
 	(void)state;
 	need_root();
-	r.s.who = (struct rv_ident){.set_uid = true, .set_gid = true, .set_groups = true, .uid = 4711,
-		.gid = 4710, .groups = groups, .group_count = 2};
+	r.s.who = (struct rv_ident){.set_uid = true,
+		.set_gid = true,
+		.set_groups = true,
+		.uid = 4711,
+		.gid = 4710,
+		.groups = groups,
+		.group_count = 2};
 	must_go(&r);
 	assert_string_equal(r.out, "4711\n4710\n4710 4711 4712\n");
 }
 
 static void all_three_ids_change_and_capabilities_go(void **state)
 {
-	struct run r = plain(LIST("grep", "-E", "^(Uid|Gid|Groups|CapEff|CapPrm)", "/proc/self/status"));
+	struct run r = plain(
+		LIST("grep", "-E", "^(Uid|Gid|Groups|CapEff|CapPrm)", "/proc/self/status"));
 
 	(void)state;
 	need_root();
 	r.s.who = (struct rv_ident){
 		.set_uid = true, .set_gid = true, .set_groups = true, .uid = 4711, .gid = 4710};
 	must_go(&r);
-	assert_string_equal(r.out, "Uid:\t4711\t4711\t4711\t4711\nGid:\t4710\t4710\t4710\t4710\n"
-				   "Groups:\t \nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+	assert_string_equal(r.out,
+		"Uid:\t4711\t4711\t4711\t4711\nGid:\t4710\t4710\t4710\t4710\n"
+		"Groups:\t \nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
 }
 
 static void a_directory_that_only_root_may_enter_is_refused(void **state)
@@ -449,7 +462,8 @@ static void try_another_user(void)
 	struct run r = plain(LIST("/bin/true"));
 
 	r.s.who = (struct rv_ident){.set_uid = true, .uid = 4711};
-	must_fail(&r, "cannot become user 4711: Operation not permitted (reeve does not run as root)");
+	must_fail(&r,
+		"cannot become user 4711: Operation not permitted (reeve does not run as root)");
 }
 
 static void another_user_is_refused_without_root(void **state)
@@ -611,7 +625,10 @@ static int as_limited(void)
 
 static void a_pidfd_of_the_child_comes_with_it(void **state)
 {
-	struct rv_spawn s = {.argv = LIST("/bin/sleep", "1000"), .env = plain_env, .umask = -1, .out = -1,
+	struct rv_spawn s = {.argv = LIST("/bin/sleep", "1000"),
+		.env = plain_env,
+		.umask = -1,
+		.out = -1,
 		.err = -1};
 	struct rv_spawned child;
 	char path[64], text[512] = {0}, want[32];
