@@ -29,6 +29,18 @@ uint64_t rv_kin_hash(const char *s)
 	return h;
 }
 
+void rv_kin_activate(struct rv_reaper *r, rv_id id)
+{
+	if (!r->lives[id].active)
+		r->active[r->active_count++] = id;
+	r->lives[id].active = true;
+}
+
+struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id)
+{
+	return id < r->slots && r->lives[id].pid ? &r->lives[id] : NULL;
+}
+
 static bool is_life(const struct rv_reaper *r, rv_id id, uint64_t generation)
 {
 	return id < r->slots && r->lives[id].pid && r->lives[id].generation == generation;

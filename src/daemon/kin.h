@@ -1,4 +1,4 @@
-/* The inside of the reaper: lives, and which processes belong to them. Private to reap.c and kin.c. */
+/* The inside of the reaper: lives, and which processes belong to them. Private to reap.c, reach.c, kin.c. */
 #ifndef DAEMON_KIN_H
 #define DAEMON_KIN_H
 
@@ -53,6 +53,10 @@ struct rv_reaper {
 	bool turning;
 };
 
+/* NULL: no life there. */
+struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id);
+/* Every turn judges it from now on. */
+void rv_kin_activate(struct rv_reaper *r, rv_id id);
 uint64_t rv_kin_hash(const char *mark);
 /* Remembers where the life writes to, right after its spawn. */
 void rv_kin_note_output(struct rv_life *l);

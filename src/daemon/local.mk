@@ -33,6 +33,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/listen.c src/daemon/listen.h \
 	src/daemon/pidmap.c src/daemon/pidmap.h \
 	src/daemon/proc.c src/daemon/proc.h \
+	src/daemon/reach.c \
 	src/daemon/reap.c src/daemon/reap.h \
 	src/daemon/spawn.c src/daemon/spawn.h \
 	src/daemon/unixsock.c src/daemon/unixsock.h \

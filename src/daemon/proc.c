@@ -33,7 +33,7 @@ bool rv_pids_add(struct rv_pids *p, pid_t pid)
 
 static int open_proc(pid_t pid, const char *file)
 {
-	char path[64];
+	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

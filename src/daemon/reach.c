@@ -1,0 +1,106 @@
+/* What may be done to a life, and asked about it: see reap.h. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "daemon/kin.h"
+
+/* A group gets each signal once; the rest of the tree one by one. */
+static bool signal_tree(struct rv_reaper *r, rv_id id, const struct rv_pids *list, int number)
+{
+	const struct rv_life *l = &r->lives[id];
+	bool any = !l->group_empty && !kill(-l->pid, number);
+	struct rv_proc p;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (rv_proc_look(list->at[i], &p) && (l->group_empty || p.group != l->pid))
+			any = rv_kin_signal(r, p.pid, number) || any;
+	return any;
+}
+
+bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct rv_pids list = {0};
+	bool any = false;
+
+	if (!l)
+		return false;
+	/* Whoever leaves at this signal leaves orphans: look who they are while they can be told. */
+	if (to == RV_TO_TREE && l->reaped)
+		rv_kin_meet(r);
+	rv_kin_list(r, id, &list);
+	switch (to) {
+	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
+	case RV_TO_GROUP: any = !l->group_empty && !kill(-l->pid, number); break;
+	case RV_TO_TREE: any = signal_tree(r, id, &list, number); break;
+	}
+	rv_pids_fini(&list);
+	return any;
+}
+
+void rv_reaper_kill(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+
+	if (!l)
+		return;
+	l->killing = true;
+	rv_kin_activate(r, id);
+	rv_kin_meet(r);
+	rv_kin_kill(r, id);
+	r->wait = RV_MS;
+}
+
+/* ---- questions ---- */
+
+void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to)
+{
+	struct rv_pids list = {0};
+	struct rv_proc p;
+	bool first = true;
+
+	if (!rv_kin_life(r, id))
+		return;
+	rv_kin_meet(r);
+	rv_kin_list(r, id, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		if (!rv_proc_look(list.at[i], &p))
+			continue;
+		rv_buf_fmt(to, "%s%d (", first ? "" : ", ", (int)p.pid);
+		rv_text_visible(to, p.command, strlen(p.command));
+		rv_buf_str(to, ")");
+		first = false;
+	}
+	rv_pids_fini(&list);
+}
+
+pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id)
+{
+	const struct rv_life *l = rv_kin_life(r, id);
+
+	return l && !l->reaped ? l->pid : 0;
+}
+
+bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	const struct rv_life *l = rv_kin_life(r, id);
+	pid_t self = getpid();
+	struct rv_proc p;
+
+	if (!l)
+		return false;
+	rv_kin_meet(r);
+	for (int i = 0; i < 4096 && pid > 1 && pid != self; i++) {
+		const struct rv_kinsman *k = rv_pidmap_find(&r->known, pid);
+
+		if (k)
+			return (k->kin == RV_KIN_MAIN || k->kin == RV_KIN_ORPHAN) && k->id == id &&
+				k->generation == l->generation;
+		if (!rv_proc_look(pid, &p))
+			return false;
+		pid = p.parent;
+	}
+	return false;
+}
