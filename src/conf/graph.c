@@ -13,16 +13,9 @@ struct needing {
 	const struct rv_tree *service, *until;
 };
 
-static void keep(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	(void)r;
-	(void)row;
-	*(const struct rv_tree **)to = v;
-}
-
 static const struct rv_row needs_rows[] = {
-	{"service", keep, offsetof(struct needing, service), NULL, 0, 0, NULL, false},
-	{"until", keep, offsetof(struct needing, until), NULL, 0, 0, NULL, false},
+	{"service", rv_read_tree, offsetof(struct needing, service), NULL, 0, 0, NULL, false},
+	{"until", rv_read_tree, offsetof(struct needing, until), NULL, 0, 0, NULL, false},
 };
 const struct rv_table rv_needs_table = RV_TABLE(needs_rows);
 

@@ -4,6 +4,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/complain.c \
 	src/conf/conf.h \
 	src/conf/draft.c src/conf/draft.h \
+	src/conf/ending.c \
 	src/conf/environ.c \
 	src/conf/expand.c \
 	src/conf/graph.c \
@@ -14,6 +15,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/print.c \
 	src/conf/schema.c src/conf/schema.h \
 	src/conf/service.c \
+	src/conf/socket.c \
 	src/conf/top.c \
 	src/conf/tree.c src/conf/tree.h \
 	src/conf/whole.h \

@@ -186,6 +186,13 @@ void rv_read_map(struct rv_read *r, const struct rv_row *row, const struct rv_tr
 	rv_read_table(r, row->sub, v, to);
 }
 
+void rv_read_tree(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	(void)r;
+	(void)row;
+	*(const struct rv_tree **)to = v;
+}
+
 const char *rv_read_scalar(struct rv_read *r, const struct rv_tree *v, const char *expected)
 {
 	if (v->kind == RV_TREE_SCALAR)

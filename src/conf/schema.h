@@ -89,6 +89,7 @@ rv_row_reader rv_read_duration; /* rv_time, min..max; max 0: no bound */
 rv_row_reader rv_read_size; /* uint64_t */
 rv_row_reader rv_read_string; /* const char *: as written, not empty */
 rv_row_reader rv_read_path; /* const char *: expanded, absolute */
+rv_row_reader rv_read_tree; /* const struct rv_tree *: looked at later */
 rv_row_reader rv_read_names; /* const char *const *: a list of strings as written */
 
 /* A scalar of any look as the string that was written; NULL (and a complaint) for lists and maps. */

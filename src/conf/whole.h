@@ -81,6 +81,14 @@ const char *const *rv_environ_read_file(struct rv_read *r, const char *path, str
 const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
 const char *const *rv_environ_effective(
 	struct rv_whole *w, const struct rv_detail *d, const char *const *recipe);
+/* socket.c */
+extern const struct rv_table rv_listen_table, rv_ready_table;
+rv_row_reader rv_service_ports, rv_service_listen, rv_service_ready;
+/* Only what gives ready.fd its number: done first, since other keys may refer to it. */
+void rv_service_number_fd(struct rv_read *r, const struct rv_tree *service);
+/* ending.c */
+extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
+rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;
 /* service.c */
 const char *rv_limit_name(int resource); /* "nofile" */
 void rv_detail_init(struct rv_detail *d);
