@@ -48,6 +48,7 @@ struct rv_reaper {
 	struct rv_tiding *tidings;
 	size_t tiding_count, tiding_room;
 	int children_fd;
+	bool met; /* our children were looked at since the last turn: enough for what is tried again */
 	bool childless; /* the last wait said so */
 	rv_time wait; /* RV_NEVER, or when a turn is due */
 	bool turning;

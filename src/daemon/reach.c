@@ -48,7 +48,10 @@ void rv_reaper_kill(struct rv_reaper *r, rv_id id)
 		return;
 	l->killing = true;
 	rv_kin_activate(r, id);
-	rv_kin_meet(r);
+	/* Once for many: a turn follows, and meets and kills again. */
+	if (!r->met)
+		rv_kin_meet(r);
+	r->met = true;
 	rv_kin_kill(r, id);
 	r->wait = RV_MS;
 }

@@ -311,6 +311,7 @@ void rv_reaper_turn(struct rv_reaper *r)
 
 	assert(!r->turning);
 	r->turning = true;
+	r->met = false;
 	for (int i = 0; i < ROUNDS && !safe; i++) {
 		any = collect(r) || any;
 		safe = !r->active_count || rv_kin_meet(r);
