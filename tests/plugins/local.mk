@@ -120,3 +120,16 @@ endif
 
 TESTS += tests/plugins/manual.sh
 EXTRA_DIST += tests/plugins/manual.sh
+
+if FUZZ
+noinst_PROGRAMS += tests/fuzz/hostproto
+tests_fuzz_hostproto_SOURCES = tests/fuzz/hostproto.c
+tests_fuzz_hostproto_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer
+tests_fuzz_hostproto_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_hostproto_LDADD = src/wire/libwire.a src/base/libbase.a
+
+noinst_PROGRAMS += tests/fuzz/plugins
+tests_fuzz_plugins_SOURCES = tests/fuzz/plugins.c
+tests_fuzz_plugins_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer
+tests_fuzz_plugins_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
