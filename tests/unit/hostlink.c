@@ -838,6 +838,98 @@ static void a_get_outlives_the_host_and_can_be_dropped(void **state)
 	world_destroy(w);
 }
 
+/* ---- the process ---- */
+
+/* Names of what the descriptors of a process are, one a line. */
+static void descriptors(pid_t pid, char *to, size_t size)
+{
+	char pattern[64], name[300];
+	size_t used = 0;
+	glob_t found;
+
+	to[0] = 0;
+	snprintf(pattern, sizeof(pattern), "/proc/%d/fd/*", pid);
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		ssize_t n = readlink(found.gl_pathv[i], name, sizeof(name) - 1);
+
+		name[n > 0 ? n : 0] = 0;
+		used += (size_t)snprintf(to + used, size - used, "%s %s\n",
+			strrchr(found.gl_pathv[i], '/') + 1, name);
+	}
+	globfree(&found);
+}
+
+static size_t environment_size(pid_t pid)
+{
+	char path[64], bytes[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	fd = open(path, O_RDONLY);
+	n = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void the_host_inherits_neither_descriptors_nor_later_an_environment(void **state)
+{
+	int leak = open("/etc/passwd", O_RDONLY); /* not CLOEXEC, on purpose */
+	int high = fcntl(leak, F_DUPFD, 300);
+	struct world *w = world_create(ALL("good"));
+	char names[4096];
+
+	(void)state;
+	attach(w);
+	for (int later = 0; later < 2; later++) {
+		probe(w, 0);
+		await(w, 0, later + 1);
+		descriptors(rv_hostlink_pid(w->host), names, sizeof(names));
+		if (strstr(names, "/etc/passwd") || strstr(names, "memfd"))
+			fail_msg("%s", names);
+		assert_non_null(strstr(names, "0 /dev/null\n"));
+		assert_int_equal(getsid(rv_hostlink_pid(w->host)), rv_hostlink_pid(w->host));
+		if (later)
+			assert_int_equal(environment_size(rv_hostlink_pid(w->host)), 0);
+		kill(rv_hostlink_pid(w->host), SIGKILL);
+	}
+	close(leak);
+	close(high);
+	world_destroy(w);
+}
+
+static void the_host_does_not_outlive_its_daemon(void **state)
+{
+	struct world *w = world_create(ALL("sleeper"));
+	rv_time until = rv_now() + PATIENCE;
+	int pipes[2];
+	pid_t daemon, host = 0;
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	daemon = fork();
+	if (daemon == 0) {
+		struct rv_hostlink *h;
+		struct rv_err e;
+
+		if (rv_hostlink_fork(rv_host_run, &h, &e))
+			host = rv_hostlink_pid(h);
+		if (write(pipes[1], &host, sizeof(host)) == sizeof(host))
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(pipes[0], &host, sizeof(host)), sizeof(host));
+	assert_true(host > 0);
+	kill(daemon, SIGKILL);
+	while (kill(host, 0) == 0 && rv_now() < until) /* we are subreaper: it comes to us */
+		run_for(w, 10 * RV_MS);
+	assert_int_equal(kill(host, 0), -1);
+	close(pipes[0]);
+	close(pipes[1]);
+	world_destroy(w);
+}
+
 /* ---- commands ---- */
 
 static void set_argv(struct world *w, rv_id id, const char *words, size_t len)
@@ -1028,6 +1120,8 @@ int main(int argc, char **argv)
 		TEST(a_hook_asks_by_http_and_gets_the_answer_in_its_next_turn),
 		TEST(a_get_is_judged_by_its_status),
 		TEST(a_get_outlives_the_host_and_can_be_dropped),
+		TEST(the_host_inherits_neither_descriptors_nor_later_an_environment),
+		TEST(the_host_does_not_outlive_its_daemon),
 		TEST(a_command_runs_in_the_context_of_its_service),
 		TEST(a_command_reads_what_the_hook_gave_it_or_nothing),
 		TEST(a_command_that_does_not_end_is_ended),
