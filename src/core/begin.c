@@ -21,7 +21,6 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 	s->automatic = s->lost_ground = s->rests = false;
 	s->grounded = true;
 	s->step = s->attempt = s->bad_health = 0;
-	s->attempts++;
 	s->facts = 0;
 	s->started = t->now;
 	s->ready = 0;
@@ -40,7 +39,6 @@ static void fail(const struct rv_turn *t, struct rv_slot *s, enum rv_why why)
 
 void rv_begin_refuse(const struct rv_turn *t, struct rv_slot *s)
 {
-	s->attempts++;
 	rv_policy_start_failed(t, s, RV_WHY_SPAWN);
 	if (s->after == RV_AFTER_FAILED) {
 		s->done = true;

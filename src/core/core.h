@@ -23,6 +23,14 @@
  * same stop steps. A life that is over is followed by what was decided when it ended: backoff,
  * exited, failed, stopped, or (its ground being gone) waiting.
  *
+ * Bounds: a start ends by ready_timeout (a task's end is its readiness); a life that has to end while
+ * START or the update hook is unanswered waits start_grace for that; confirm may take ready_timeout, a
+ * health attempt its period, and no answer is a bad one. A restart's delay counts from the end of the
+ * life before. Loss of a dependency costs the dependent none of its restarts.
+ *
+ * Somebody who has to leave stays what he is until nobody stands on him; then he is `stopping`. While
+ * reeve runs, those who stand on him are dependents by NEEDS without on_loss keep; when it closes, all.
+ *
  * Phases inside `starting`: spawned, proven, updated, ready. Dependents wait for ready (until: started
  * for SPAWNED). An answer that carries a generation other than the current one is dropped. */
 #ifndef CORE_CORE_H
@@ -72,14 +80,14 @@ enum rv_action_kind {
 	RV_ACT_PROBE, /* one readiness attempt; bound: `timeout`. The answer is PROVED */
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
 	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
-	RV_ACT_DROP, /* what is in flight for this life (probe, health, or hook) is not wanted any more */
+	RV_ACT_DROP, /* what is in flight for this life is not wanted any more: `hook` (PROBE: probe or health) */
 	RV_ACT_SIGNAL, /* perform plan step `step` of this service */
 	RV_ACT_KILL, /* KILL to the whole tree, and to whatever joins it until GONE */
 	RV_ACT_STATE, /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
 	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
 	RV_ACT_RETIRED, /* adopt the new plan now */
-	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why */
+	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why; id: who caused it, or RV_NO_ID */
 };
 
 /* Why reeve ends; the daemon maps it to an exit status. */
@@ -120,12 +128,15 @@ size_t rv_core_actions_max(const struct rv_plan *p);
 
 size_t rv_core_size(const struct rv_plan *p);
 void rv_core_init(struct rv_core *c, const struct rv_plan *p, uint64_t seed);
+/* Only notes; `out` stays as it is. Several answers about one life may come in one turn. */
 void rv_core_apply(
 	struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_actions *out);
 void rv_core_settle(struct rv_core *c, rv_time now, struct rv_actions *out);
-/* `n` is fresh memory of rv_core_size(p); `old` has answered RETIRED. Lives go on under the new plan. */
+/* `n` is fresh memory of rv_core_size(p); `old` has answered RETIRED, and its plan is still there. Lives
+   go on under the new plan; settle comes next (the deadline says so). */
 void rv_core_adopt(struct rv_core *n, const struct rv_plan *p, const struct rv_core *old);
-/* When to call settle again at the latest; RV_NEVER: only after an event. */
+/* When to call settle again at the latest; RV_NEVER: only after an event. 0 while something that was
+   applied has not been settled. */
 rv_time rv_core_deadline(const struct rv_core *c);
 
 enum rv_look_flags {

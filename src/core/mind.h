@@ -113,7 +113,8 @@ struct rv_slot {
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
 	rv_id other;
-	uint32_t step, attempt, attempts, bad_health;
+	uint32_t step, attempt, bad_health;
+	uint32_t attempts; /* starts that failed before one was ready */
 	uint32_t restarts, in_window;
 	rv_exit exit;
 	uint64_t generation;

@@ -76,7 +76,7 @@ void rv_policy_final(
 		if (s->answered && s->exited && (started || !booting))
 			cause(t, s, RV_END_EXIT_FROM);
 		else if (!booting || !n->essential)
-			cause(t, s, RV_END_GAVE_UP);
+			cause(t, s, s->sick ? RV_END_HEALTH : RV_END_GAVE_UP);
 		else if (!c->plan->rollback)
 			cause(t, s, RV_END_BOOT_FAILED);
 	}
@@ -125,7 +125,7 @@ void rv_policy_start_failed(const struct rv_turn *t, struct rv_slot *s, enum rv_
 {
 	if (s->ever && !s->recreating)
 		by_policy(t, s, why, false);
-	else if (s->attempts < rv_node_of(t->c, s)->start_attempts)
+	else if (++s->attempts < rv_node_of(t->c, s)->start_attempts)
 		back_off(t, s, why);
 	else
 		rv_policy_final(t, s, RV_AFTER_FAILED, why);

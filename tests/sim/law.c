@@ -20,7 +20,7 @@ void convict(struct sim *s, const char *format, ...)
 	va_end(args);
 }
 
-static struct rv_look look(const struct sim *s, rv_id id)
+struct rv_look law_look(const struct sim *s, rv_id id)
 {
 	return s->fast->look(s->core, id);
 }
@@ -31,7 +31,7 @@ static bool is_idle(enum rv_state s)
 		s == RV_EXITED || s == RV_FAILED || s == RV_ADOPTED;
 }
 
-static bool all_is_killed(const struct sim *s)
+bool law_all_is_killed(const struct sim *s)
 {
 	return s->closing_since &&
 		(s->end_of_turns || s->now >= s->closing_since + s->graph->plan.shutdown_timeout);
@@ -127,9 +127,9 @@ void law_event(struct sim *s, const struct rv_event *e)
 
 /* ---- actions ---- */
 
-static bool is_satisfied(const struct sim *s, const struct rv_edge *e)
+bool law_is_satisfied(const struct sim *s, const struct rv_edge *e)
 {
-	struct rv_look l = look(s, e->on);
+	struct rv_look l = law_look(s, e->on);
 	bool task = s->graph->node[e->on].type == RV_TASK;
 	bool ready = l.state == RV_READY || l.state == RV_UNHEALTHY || l.state == RV_ADOPTED;
 	bool done = l.state == RV_EXITED;
@@ -149,7 +149,7 @@ static bool is_satisfied(const struct sim *s, const struct rv_edge *e)
 /* A soft dependency that is on its way right now. */
 static bool is_coming(const struct sim *s, rv_id on)
 {
-	struct rv_look l = look(s, on);
+	struct rv_look l = law_look(s, on);
 
 	return (l.flags & RV_LOOK_NEEDED) &&
 		(l.state == RV_STARTING || l.state == RV_QUEUED || l.state == RV_STOPPING ||
@@ -159,7 +159,7 @@ static bool is_coming(const struct sim *s, rv_id on)
 static void law_start(struct sim *s, const struct rv_action *a, struct record *r)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
-	struct rv_look l = look(s, a->id);
+	struct rv_look l = law_look(s, a->id);
 
 	if (r->alive || r->state == RV_ADOPTED)
 		convict(s, "%u was started twice", a->id);
@@ -182,7 +182,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		convict(s, "%u was started though its plugin is disabled", a->id);
 	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
 		const struct rv_edge *edge = &s->graph->edges[e];
-		if (edge->kind == RV_NEEDS && !is_satisfied(s, edge))
+		if (edge->kind == RV_NEEDS && !law_is_satisfied(s, edge))
 			convict(s, "%u was started before %u was there", a->id, edge->on);
 		if (edge->kind != RV_NEEDS && is_coming(s, edge->on))
 			convict(s, "%u did not wait for %u", a->id, edge->on);
@@ -212,7 +212,7 @@ static void law_order_of_stop(struct sim *s, const struct rv_action *a, const st
 {
 	bool whole = s->fast->closing(s->core) && !r->narrow;
 
-	if (r->exited || r->spared || all_is_killed(s) ||
+	if (r->exited || r->spared || law_all_is_killed(s) ||
 		(a->kind == RV_ACT_KILL && (!r->answered || r->killed)))
 		return;
 	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
@@ -240,7 +240,7 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 		convict(s, "%u is probed for longer than it may take", a->id);
 	if (ask < ASK_PROBE && !(n->hooks & RV_HAS(ask)))
 		convict(s, "%u has no hook %d", a->id, ask);
-	if (ask < ASK_PROBE && (look(s, a->id).flags & RV_LOOK_DISABLED))
+	if (ask < ASK_PROBE && (law_look(s, a->id).flags & RV_LOOK_DISABLED))
 		convict(s, "%u is asked though its plugin is disabled", a->id);
 	if (ask == RV_HOOK_CONFIRM && r->recreate_of != r->generation)
 		convict(s, "%u is confirmed for a report about an earlier life", a->id);
@@ -260,7 +260,7 @@ static void law_concluded(struct sim *s, const struct rv_action *a, struct recor
 	if (t->tree || t->spawning || !r->gone)
 		convict(s, "%u is said to be down while it lives", a->id);
 	if ((s->graph->node[a->id].hooks & RV_HAS(RV_HOOK_CLEANUP)) && !r->cleaned && !r->exempt &&
-		!all_is_killed(s))
+		!law_all_is_killed(s))
 		convict(s, "%u was not cleaned up", a->id);
 	if (r->ask != ASK_NONE)
 		convict(s, "%u is down with a question in flight", a->id);
@@ -281,9 +281,9 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		r->due = r->spawn_failed_at = 0; /* what comes next is somebody's decision */
 	if (state == RV_BACKOFF) {
 		rv_time least = n->delay < n->max_delay ? n->delay : n->max_delay;
-		if (r->state != RV_QUEUED && look(s, a->id).due < s->now + least)
+		if (r->state != RV_QUEUED && law_look(s, a->id).due < s->now + least)
 			convict(s, "%u backs off for less than its delay", a->id);
-		r->due = look(s, a->id).due;
+		r->due = law_look(s, a->id).due;
 		r->ordered = false;
 	}
 	if (state == RV_READY && r->state == RV_STARTING) {
@@ -300,7 +300,8 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		r->narrow |= !s->fast->closing(s->core); /* begun when fewer edges counted */
 	if (state != r->state)
 		r->since = s->now;
-	if (state == r->state && state != RV_WAITING && !(look(s, a->id).flags & RV_LOOK_DISABLED))
+	if (state == r->state && state != RV_WAITING &&
+		!(law_look(s, a->id).flags & RV_LOOK_DISABLED))
 		convict(s, "%u is said twice to be in state %d", a->id, state);
 	r->state = state;
 	r->why = (enum rv_why)a->why;
@@ -317,7 +318,7 @@ static void law_over(struct sim *s, const struct rv_action *a)
 		convict(s, "it was forced and says otherwise");
 	for (rv_id id = 0; id < s->graph->plan.nodes; id++)
 		if (s->record[id].alive &&
-			!(all_is_killed(s) &&
+			!(law_all_is_killed(s) &&
 				s->now >= s->record[id].kill_at + s->graph->plan.kill_timeout))
 			convict(s, "it is over while %u lives", id);
 }
@@ -333,7 +334,7 @@ static void law_boot(struct sim *s, const struct rv_action *a)
 		struct rv_look l;
 		if (!n->present)
 			continue;
-		l = look(s, id);
+		l = law_look(s, id);
 		if (a->verdict == RV_OK && !a->degraded && (l.flags & RV_LOOK_NEEDED) &&
 			!(l.state == RV_READY || l.state == RV_UNHEALTHY || l.state == RV_EXITED ||
 				l.state == RV_ADOPTED || s->record[id].retired))
@@ -391,215 +392,4 @@ void law_action(struct sim *s, const struct rv_action *a)
 		break;
 	case RV_ACT_OVER: law_over(s, a); break;
 	}
-}
-
-/* ---- after a settle ---- */
-
-static void law_permits(struct sim *s)
-{
-	uint32_t starting = 0;
-
-	for (rv_id id = 0; id < s->graph->plan.nodes; id++)
-		starting += s->graph->node[id].present && look(s, id).state == RV_STARTING;
-	if (s->graph->plan.max_starts && starting > s->graph->plan.max_starts)
-		convict(s, "%u starts at one time", starting);
-	if (s->graph->plan.max_starts && starting < s->graph->plan.max_starts)
-		for (rv_id id = 0; id < s->graph->plan.nodes; id++)
-			if (s->graph->node[id].present && look(s, id).state == RV_QUEUED)
-				convict(s, "%u queues for a permit that is free", id);
-}
-
-static void law_need(struct sim *s)
-{
-	bool need[GRAPH_NODES] = {false};
-
-	for (size_t rank = s->graph->plan.present; rank-- > 0;) {
-		rv_id id = s->graph->order[rank];
-		const struct rv_node *n = &s->graph->node[id];
-		uint32_t flags = look(s, id).flags;
-		need[id] |= (flags & RV_LOOK_WANTED) != 0;
-		if (s->fast->closing(s->core) || (flags & RV_LOOK_HELD))
-			need[id] = false;
-		if (need[id] != ((flags & RV_LOOK_NEEDED) != 0))
-			convict(s, "%u is%s needed and does not know it", id,
-				need[id] ? "" : " not");
-		for (uint32_t e = n->first_edge; need[id] && e < n->first_edge + n->edge_count; e++)
-			if (s->graph->edges[e].kind != RV_AFTER)
-				need[s->graph->edges[e].on] = true;
-	}
-}
-
-static bool carries(const struct sim *s, rv_id on)
-{
-	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
-		const struct rv_node *n = &s->graph->node[id];
-		for (uint32_t e = n->first_edge; n->present && e < n->first_edge + n->edge_count;
-			e++)
-			if (s->graph->edges[e].on == on && s->record[id].alive)
-				return true;
-	}
-	return false;
-}
-
-/* What lost its ground has to go, unless it carries others that go first. */
-static void law_loss(struct sim *s, rv_id id)
-{
-	const struct rv_node *n = &s->graph->node[id];
-	struct record *r = &s->record[id];
-	bool firm = true;
-
-	if ((r->state != RV_READY && r->state != RV_UNHEALTHY) || n->on_loss == RV_LOSS_KEEP)
-		return;
-	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++)
-		if (s->graph->edges[e].kind == RV_NEEDS && !is_satisfied(s, &s->graph->edges[e]))
-			firm = false;
-	if (firm)
-		r->leaving_seen = false; /* stands; from now on its loss counts */
-	else if (!carries(s, id) && !r->leaving_seen)
-		convict(s, "%u goes on though it lost its ground", id);
-}
-
-static rv_time stop_path(const struct sim *s, const struct rv_node *n)
-{
-	rv_time sum = n->stop_hook_timeout + n->cleanup_timeout;
-
-	for (uint32_t i = 0; i < n->step_count; i++)
-		sum += s->graph->steps[n->first_step + i].timeout;
-	return sum;
-}
-
-static void law_bounds(struct sim *s, rv_id id)
-{
-	const struct rv_node *n = &s->graph->node[id];
-	const struct record *r = &s->record[id];
-
-	if (r->state == RV_STARTING && !carries(s, id) &&
-		s->now > r->since + n->ready_timeout + s->graph->plan.start_grace)
-		convict(s, "%u starts for ever", id);
-	if (r->state == RV_STOPPING && s->now > r->since + stop_path(s, n))
-		convict(s, "%u stops for ever", id);
-	if (r->killed && !r->gone && !r->stuck &&
-		s->now > r->kill_at + s->graph->plan.kill_timeout && !all_is_killed(s) && !s->over)
-		convict(s, "%u resists and nobody says so", id);
-}
-
-static void law_limit(struct sim *s, rv_id id)
-{
-	const struct rv_node *n = &s->graph->node[id];
-	struct record *r = &s->record[id];
-	uint32_t restarts = look(s, id).restarts;
-
-	if (restarts < r->restarts || r->ordered)
-		r->in_window = 0;
-	if (restarts > r->restarts && r->was_ready_once && !r->uncounted) {
-		if (r->in_window && s->now - r->window_began > n->window)
-			r->in_window = 0;
-		if (!r->in_window++)
-			r->window_began = s->now;
-		if (n->limit && r->in_window > n->limit)
-			convict(s, "%u was restarted more often than it may", id);
-	}
-	r->restarts = restarts;
-}
-
-void law_settled(struct sim *s)
-{
-	if (!s->closing_since && s->fast->closing(s->core))
-		s->closing_since = s->now;
-	law_permits(s);
-	if (!s->over)
-		law_need(s);
-	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
-		if (!s->graph->node[id].present)
-			continue;
-		if (look(s, id).state != s->record[id].state)
-			convict(s, "%u is in state %d and did not say so", id, look(s, id).state);
-		if (s->over)
-			continue;
-		law_loss(s, id);
-		law_bounds(s, id);
-		law_limit(s, id);
-	}
-	if (s->closing_since && !s->over &&
-		s->now > s->closing_since + s->graph->plan.shutdown_timeout +
-				s->graph->plan.kill_timeout)
-		convict(s, "it closes for ever");
-}
-
-/* What a new plan adds is not lost. */
-void law_adopted(struct sim *s)
-{
-	for (rv_id id = 0; id < GRAPH_NODES; id++) {
-		struct record *r = &s->record[id];
-		bool present = id < s->graph->plan.nodes && s->graph->node[id].present;
-
-		if (present && r->alive) {
-			r->leaving_seen = true;
-			r->exempt = true;
-			r->spared |= r->state == RV_STOPPING || r->state == RV_KILLING;
-		}
-		if (!present && r->alive)
-			convict(s, "%u lives and is not in the new plan", id);
-		if (!present)
-			r->state = RV_STOPPED;
-		if (r->retired)
-			r->spawn_failed_at = r->due = r->was_ready_once = 0; /* begins anew */
-		r->retired = false;
-		r->since = s->now;
-	}
-}
-
-/* ---- rest ---- */
-
-static bool waits_well(const struct sim *s, rv_id id)
-{
-	const struct rv_node *n = &s->graph->node[id];
-
-	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
-		const struct rv_edge *edge = &s->graph->edges[e];
-		struct rv_look l = look(s, edge->on);
-		if (edge->kind == RV_NEEDS && !is_satisfied(s, edge))
-			return true;
-		/* softly for one that waits itself, for a daemon to exit at last */
-		if (edge->kind != RV_NEEDS && (l.flags & RV_LOOK_NEEDED) && l.state == RV_WAITING)
-			return true;
-	}
-	return false;
-}
-
-static bool rests(const struct sim *s, rv_id id)
-{
-	struct rv_look l = look(s, id);
-	bool needed = l.flags & RV_LOOK_NEEDED;
-
-	switch (l.state) {
-	case RV_STOPPED: return !needed || l.why == RV_WHY_DEPENDENCY;
-	case RV_WAITING: return needed && waits_well(s, id);
-	case RV_READY: return needed;
-	case RV_EXITED:
-	case RV_FAILED:
-	case RV_ADOPTED: return true;
-	case RV_QUEUED:
-	case RV_STARTING:
-	case RV_UNHEALTHY:
-	case RV_STOPPING:
-	case RV_KILLING:
-	case RV_BACKOFF:
-	case RV_STATE_COUNT: break;
-	}
-	return false;
-}
-
-bool law_at_rest(struct sim *s, bool complain)
-{
-	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
-		if (!s->graph->node[id].present || rests(s, id))
-			continue;
-		if (complain)
-			convict(s, "%u never comes to rest from state %d", id, look(s, id).state);
-		return false;
-	}
-	if (s->reloading && complain)
-		convict(s, "the reload never ends");
-	return !s->reloading;
 }

@@ -9,7 +9,7 @@ tests_sim_libsweep_a_CPPFLAGS = $(SIM_CORE_FLAGS) -DSIM_PREFIX=sweep_ -DSIM_BRAI
 
 check_PROGRAMS += tests/sim/sim
 tests_sim_sim_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/play.c tests/sim/plot.c \
-	tests/sim/law.c tests/sim/world.c tests/sim/graph.c tests/sim/graph.h \
+	tests/sim/law.c tests/sim/afterwards.c tests/sim/world.c tests/sim/graph.c tests/sim/graph.h \
 	tests/sim/brain.c tests/sim/brain.h tests/sim/dice.h tests/sim/rename.h
 tests_sim_sim_LDADD = tests/sim/libfaulty.a tests/sim/libsweep.a src/core/libcore.a
 TESTS += tests/sim/sim

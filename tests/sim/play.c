@@ -94,6 +94,7 @@ static void adopt(struct sim *s)
 static void settle(struct sim *s)
 {
 	bool retired = false;
+	unsigned each[GRAPH_NODES] = {0};
 
 	s->out.n = s->twin_out.n = 0;
 	s->fast->settle(s->core, s->now, &s->out);
@@ -106,6 +107,8 @@ static void settle(struct sim *s)
 		convict(s, "%zu actions are more than ever possible", s->out.n);
 	for (size_t i = 0; i < s->out.n && !s->failed; i++) {
 		const struct rv_action *a = &s->out.v[i];
+		if (a->id < GRAPH_NODES && ++each[a->id] > s->most_of_one)
+			s->most_of_one = each[a->id];
 		if (s->trace)
 			print_action(s, a);
 		law_action(s, a);

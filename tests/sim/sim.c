@@ -139,7 +139,8 @@ static bool sweep(struct sim *s, const struct wish *w)
 		printf("# %s\n", s->why);
 		return false;
 	}
-	printf("# most actions in one settle: %zu\n", s->most_actions);
+	printf("# most actions in one settle: %zu, %u of one service\n", s->most_actions,
+		s->most_of_one);
 	return true;
 }
 

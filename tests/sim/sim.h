@@ -64,6 +64,7 @@ struct sim {
 	struct rv_core *core, *twin, *spare, *spare_twin, *copy;
 	struct rv_actions out, twin_out;
 	size_t most_actions; /* seen in a settle, for a look at how generous the maximum is */
+	unsigned most_of_one; /* the same, of one service */
 	rv_time now;
 	uint64_t seed, turn;
 	bool honest, reloading, over, trace;
@@ -98,7 +99,11 @@ void world_push(struct sim *s, rv_time at, const struct rv_event *e, bool lie);
 /* Makes it true; false: it did not happen (the process was gone already). */
 bool world_happens(struct sim *s, const struct pending *p);
 
-/* law.c */
+/* law.c, afterwards.c */
+struct rv_look law_look(const struct sim *s, rv_id id);
+bool law_is_satisfied(const struct sim *s, const struct rv_edge *e);
+/* Forced, or the shutdown deadline has passed: no more hooks, no more order. */
+bool law_all_is_killed(const struct sim *s);
 void convict(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void law_event(struct sim *s, const struct rv_event *e);
 void law_action(struct sim *s, const struct rv_action *a);

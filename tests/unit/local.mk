@@ -93,3 +93,11 @@ tests_unit_control_LDADD = src/daemon/libdaemon.a src/wire/libwire.a src/sys/lib
 	src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
 TESTS += tests/unit/control
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/core
+tests_unit_core_SOURCES = tests/unit/core.c
+tests_unit_core_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_core_LDADD = src/core/libcore.a $(CMOCKA_LIBS)
+TESTS += tests/unit/core
+endif
