@@ -201,23 +201,24 @@ static bool parse(struct wish *w, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct wish w = {.seed = 1, .schedules = 12000, .shrink = argc == 1, .faults = argc == 1};
-	struct sim s;
-	bool good = true;
+	struct sim *s = malloc(sizeof(*s));
+	bool good;
 
-	if (!parse(&w, argc, argv)) {
+	if (!s || !parse(&w, argc, argv)) {
 		fprintf(stderr,
 			"usage: sim [--schedules N] [--seed S] [--shrink] [--trace] [--faults] "
 			"[--law-only]\n");
 		return 2;
 	}
-	sim_create(&s);
+	sim_create(s);
 	printf("1..%zu\n", w.faults ? FAULTS : (size_t)1);
-	good = sweep(&s, &w);
+	good = sweep(s, &w);
 	printf("%sok 1 - %llu random schedules keep the law and equal the sweeping oracle\n",
 		good ? "" : "not ", (unsigned long long)w.schedules);
 	fflush(stdout);
 	if (w.faults)
-		good &= try_faults(&s, 2);
-	sim_destroy(&s);
+		good &= try_faults(s, 2);
+	sim_destroy(s);
+	free(s);
 	return good ? 0 : 1;
 }
