@@ -74,14 +74,15 @@ static socklen_t fill(struct sockaddr_storage *to, const uint8_t *ip, bool v6, u
 enum rv_knocked rv_knock_start(
 	struct rv_knock *k, const uint8_t *ip, bool v6, uint16_t port, int *error)
 {
-	/* Closed by a reset: no TIME_WAIT stays behind on a port that a service may want to bind. */
-	const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+	/* Closed in the ordinary way: a reset would be an error in the service that wants to answer. What
+	   stays behind on a port of ours is marked as one that may be bound over. */
+	const int reuse = 1;
 	struct sockaddr_storage to;
 	socklen_t len = fill(&to, ip, v6, port);
 	rv_auto_fd fd = -1;
 
 	fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once))) {
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse))) {
 		*error = errno;
 		return RV_KNOCK_NO;
 	}
