@@ -15,12 +15,33 @@ struct rv_arena_block {
 
 enum { BLOCK = 16384 };
 
+/* Under the address sanitizer a gap that must not be touched follows what was given out, or it could
+   not see a write past the end. */
+#ifdef __SANITIZE_ADDRESS__
+#define RV_ARENA_GUARDED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RV_ARENA_GUARDED 1
+#endif
+#endif
+#ifdef RV_ARENA_GUARDED
+#include <sanitizer/asan_interface.h>
+enum { GAP = 32 };
+#define GUARD(from, n)	 ASAN_POISON_MEMORY_REGION(from, n)
+#define UNGUARD(from, n) ASAN_UNPOISON_MEMORY_REGION(from, n)
+#else
+enum { GAP = 0 };
+#define GUARD(from, n)	 ((void)(from), (void)(n))
+#define UNGUARD(from, n) ((void)(from), (void)(n))
+#endif
+
 void rv_arena_fini(struct rv_arena *a)
 {
 	struct rv_arena_block *b = a->last, *before;
 
 	for (; b; b = before) {
 		before = b->before;
+		UNGUARD(b->bytes, b->room);
 		free(b);
 	}
 	*a = (struct rv_arena){.max = a->max};
@@ -37,8 +58,8 @@ void *rv_arena_alloc(struct rv_arena *a, size_t n)
 		a->full = true;
 		return NULL;
 	}
-	if (!b || b->room - b->len < need) {
-		size_t room = need > BLOCK ? need : BLOCK;
+	if (!b || b->room - b->len < need + GAP) {
+		size_t room = need > BLOCK ? need + GAP : BLOCK + GAP;
 
 		b = calloc(1, sizeof(*b) + room);
 		if (!b) {
@@ -50,7 +71,8 @@ void *rv_arena_alloc(struct rv_arena *a, size_t n)
 		a->last = b;
 	}
 	p = b->bytes + b->len;
-	b->len += need;
+	GUARD(b->bytes + b->len + n, need - n + GAP);
+	b->len += need + GAP;
 	a->used += need;
 	return p;
 }

@@ -68,6 +68,16 @@ void rv_index_add(struct rv_index *x, const char *name, uint32_t hash, uint32_t 
 const struct rv_tree *rv_tree_read(struct rv_arena *a, const char *file, const char *bytes,
 	size_t n, struct rv_complaints *c, bool *broken);
 
+/* Room for finding keys, kept from one map to the next. Zeroed is empty; its owner frees `cells`. */
+struct rv_scratch {
+	uint32_t *cells; /* position + 1 */
+	size_t room;
+};
+/* Gives `node` the pairs of `list`, as they were written: keys that are written twice are complained
+   about, << is resolved. False: no memory. */
+bool rv_tree_close_map(struct rv_arena *a, struct rv_complaints *c, struct rv_scratch *scratch,
+	struct rv_tree *node, const struct rv_pair *list, size_t n);
+
 /* The value of a key in a map; NULL: not a map, or no such key. */
 const struct rv_tree *rv_tree_get(const struct rv_tree *map, const char *key);
 const struct rv_pair *rv_tree_pair(const struct rv_tree *map, const char *key);

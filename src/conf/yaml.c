@@ -26,8 +26,7 @@ struct reader {
 	const struct rv_tree **anchors; /* malloc'ed; the latest of a name counts */
 	size_t anchor_count, anchor_room;
 	struct rv_index anchor_names; /* name -> position in anchors */
-	uint32_t *cells; /* scratch for finding keys: position + 1; malloc'ed */
-	size_t cell_room;
+	struct rv_scratch scratch;
 	const struct rv_tree *root;
 	size_t aliased; /* nodes that aliases added */
 	size_t documents;
@@ -156,168 +155,6 @@ static void add(struct reader *r, const struct rv_tree *node)
 	}
 }
 
-/* --- keys: each once, and << ------------------------------------------------------------------ */
-
-static bool clear_cells(struct reader *r, size_t names)
-{
-	size_t want = 16;
-
-	while (want < names * 2)
-		want *= 2;
-	if (want > r->cell_room) {
-		uint32_t *p = realloc(r->cells, want * sizeof(*p));
-
-		if (!p) {
-			no_memory(r);
-			return false;
-		}
-		r->cells = p;
-		r->cell_room = want;
-	}
-	/* Only as much as is used: most maps are small. */
-	memset(r->cells, 0, want * sizeof(*r->cells));
-	return true;
-}
-
-/* Where `p` is in list, or the free cell where it belongs. */
-static uint32_t *find_cell(
-	struct reader *r, size_t room, const struct rv_pair *list, const struct rv_pair *p)
-{
-	size_t i = (p->hash * 2654435761u) & (room - 1);
-
-	for (; r->cells[i]; i = (i + 1) & (room - 1)) {
-		const struct rv_pair *q = &list[r->cells[i] - 1];
-
-		if (q->hash == p->hash && q->merge == p->merge && !strcmp(q->key, p->key))
-			break;
-	}
-	return &r->cells[i];
-}
-
-/* Room for all own pairs and all that are merged in; 0: what << names is no map. */
-static size_t count_merged(struct reader *r, const struct rv_tree *v)
-{
-	size_t n = 0;
-
-	if (v->kind == RV_TREE_MAP)
-		return v->count;
-	if (v->kind == RV_TREE_LIST) {
-		for (uint32_t i = 0; i < v->count; i++) {
-			if (v->items[i]->kind != RV_TREE_MAP)
-				goto wrong;
-			n += v->items[i]->count;
-		}
-		return n;
-	}
-wrong:
-	rv_complain(r->c, v->at, "<< must name a map or a list of maps");
-	return 0;
-}
-
-struct merging {
-	struct rv_pair *to;
-	size_t count, room; /* room: of the cells */
-};
-
-static void merge_map(struct reader *r, struct merging *m, const struct rv_tree *from)
-{
-	for (uint32_t i = 0; i < from->count; i++) {
-		uint32_t *cell = find_cell(r, m->room, m->to, &from->pairs[i]);
-
-		if (*cell)
-			continue; /* own keys and earlier maps win */
-		m->to[m->count] = from->pairs[i];
-		*cell = (uint32_t)++m->count;
-	}
-}
-
-static void merge_value(struct reader *r, struct merging *m, const struct rv_tree *v)
-{
-	if (v->kind == RV_TREE_MAP) {
-		merge_map(r, m, v);
-		return;
-	}
-	if (v->kind != RV_TREE_LIST)
-		return;
-	for (uint32_t i = 0; i < v->count; i++)
-		if (v->items[i]->kind == RV_TREE_MAP)
-			merge_map(r, m, v->items[i]);
-}
-
-static void own_pair(struct reader *r, struct merging *m, const struct rv_pair *p)
-{
-	uint32_t *cell = find_cell(r, m->room, m->to, p);
-
-	if (*cell) {
-		struct rv_place first = m->to[*cell - 1].at;
-
-		rv_complain(r->c, p->at, "key '%s' is written twice (first at %s:%u:%u)", p->key,
-			first.file, first.line, first.column);
-		return;
-	}
-	m->to[m->count] = *p;
-	*cell = (uint32_t)++m->count;
-}
-
-/* Small maps without << are the rule: compare each with each before paying for a table. */
-static bool is_simple(const struct rv_pair *list, size_t n)
-{
-	if (n > 12)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (list[i].merge)
-			return false;
-		for (size_t j = 0; j < i; j++)
-			if (list[i].hash == list[j].hash)
-				return false;
-	}
-	return true;
-}
-
-static void close_map(struct reader *r, struct rv_tree *node, const struct rv_pair *list, size_t n)
-{
-	struct merging m = {0};
-	const struct rv_tree *merge = NULL;
-	size_t most = n;
-
-	for (size_t i = 0; i < n; i++)
-		if (list[i].merge && !merge)
-			most += count_merged(r, (merge = list[i].value));
-	m.to = rv_arena_array(r->arena, most, sizeof(*m.to));
-	if (!m.to) {
-		no_memory(r);
-		return;
-	}
-	node->pairs = m.to;
-	if (is_simple(list, n)) {
-		if (n)
-			memcpy(m.to, list, n * sizeof(*list));
-		node->count = (uint32_t)n;
-		return;
-	}
-	if (!clear_cells(r, most))
-		return;
-	for (m.room = 16; m.room < most * 2;)
-		m.room *= 2;
-	for (size_t i = 0; i < n; i++)
-		own_pair(r, &m, &list[i]);
-	if (merge) {
-		size_t own = 0;
-
-		/* The << itself has done its work: take it out, then number again. */
-		for (size_t i = 0; i < m.count; i++)
-			if (!m.to[i].merge)
-				m.to[own++] = m.to[i];
-		m.count = own;
-		if (!clear_cells(r, most))
-			return;
-		for (size_t i = 0; i < own; i++)
-			*find_cell(r, m.room, m.to, &m.to[i]) = (uint32_t)i + 1;
-		merge_value(r, &m, merge);
-	}
-	node->count = (uint32_t)m.count;
-}
-
 static void close_list(struct reader *r, struct rv_tree *node, const struct rv_pair *list, size_t n)
 {
 	const struct rv_tree **items = rv_arena_array(r->arena, n, sizeof(struct rv_tree *));
@@ -353,10 +190,10 @@ static void close_node(struct reader *r)
 		give_up(r, node->at, "nested too deeply");
 		return;
 	}
-	if (node->kind == RV_TREE_MAP)
-		close_map(r, node, list, n);
-	else
+	if (node->kind == RV_TREE_LIST)
 		close_list(r, node, list, n);
+	else if (!rv_tree_close_map(r->arena, r->c, &r->scratch, node, list, n))
+		no_memory(r);
 	node->depth = (uint8_t)(depth + 1);
 	r->loose_count = o->base;
 	add(r, node);
@@ -545,7 +382,7 @@ const struct rv_tree *rv_tree_read(struct rv_arena *a, const char *file, const c
 	yaml_parser_delete(&r.parser);
 	free(r.loose);
 	free(r.anchors);
-	free(r.cells);
+	free(r.scratch.cells);
 	if (a->full)
 		return NULL;
 	if (!r.root || rv_tree_is_null(r.root))

@@ -131,6 +131,9 @@ static void what_is_merged_must_be_a_map(void **state)
 		"t.yaml:2:23: << must name a map or a list of maps\n");
 	refuse("services:\n  a: {command: x, <<: [word]}\n",
 		"t.yaml:2:23: << must name a map or a list of maps\n");
+	refuse("services:\n  b: &b {command: x, user: u, group: g, umask: 022}\n  a: {<<: [*b, "
+	       "word, *b]}\n",
+		"t.yaml:3:11: << must name a map or a list of maps\n");
 	refuse("services:\n  a: {command: x, \"<<\": {user: u}}\n",
 		"t.yaml:2:19: unknown key '<<' in service 'a'\n");
 }
