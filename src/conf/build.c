@@ -117,7 +117,7 @@ static void show_to_plugin(struct rv_read *r, struct rv_whole *w, struct rv_deta
 		ports[i] = d->claims[i].port;
 	d->s.ports = ports;
 	d->s.port_count = d->claim_count;
-	d->s.env = rv_environ_effective(w, d, NULL);
+	rv_environ_effective(w, d, NULL);
 }
 
 static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
@@ -328,6 +328,7 @@ struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_t
 	r = (struct rv_read){
 		.arena = &w->conf.arena, .c = c, .draft = d, .environ = environ, .ready_fd = -1};
 	w->broken = d->broken;
+	w->conf.commanded = d->command != NULL;
 	own = copy_tables(r.arena, tables, table_count);
 	rv_top_read(&r, &w->top);
 	publish_top(w, d);

@@ -186,9 +186,11 @@ const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const 
 	return list;
 }
 
+/* By strength: what is replaced goes, and what replaces it stands at the end. */
 struct layers {
 	const char **list;
 	size_t count;
+	size_t inherited, weak; /* ends of the parts that rv_service tells apart */
 };
 
 static size_t name_length(const char *entry)
@@ -196,25 +198,26 @@ static size_t name_length(const char *entry)
 	return strcspn(entry, "=");
 }
 
-/* Adds what is stronger: an entry of the same name is replaced. */
+static void take_out(struct layers *l, const char *entry)
+{
+	size_t n = name_length(entry), i = 0;
+
+	while (i < l->count && (l->list[i][0] != entry[0] || strncmp(l->list[i], entry, n + 1) != 0))
+		i++;
+	if (i == l->count)
+		return;
+	memmove(l->list + i, l->list + i + 1, (l->count - i - 1) * sizeof(*l->list));
+	l->count--;
+	l->inherited -= i < l->inherited;
+	l->weak -= i < l->weak;
+}
+
+/* Adds what is stronger; twice in one layer (a file may do that): the later counts. */
 static void lay(struct layers *l, const char *const *more)
 {
-	size_t below = l->count;
-
 	for (; more && *more; more++) {
-		size_t n = name_length(*more), i = 0;
-
-		while (i < below &&
-			(l->list[i][0] != (*more)[0] || strncmp(l->list[i], *more, n + 1) != 0))
-			i++;
-		if (i == below) {
-			/* Twice in one layer (a file may do that): the later counts. */
-			for (i = below; i < l->count && strncmp(l->list[i], *more, n + 1) != 0;)
-				i++;
-		}
-		if (i == l->count)
-			l->count++;
-		l->list[i] = *more;
+		take_out(l, *more);
+		l->list[l->count++] = *more;
 	}
 }
 
@@ -237,17 +240,16 @@ static size_t count(const char *const *list)
 	return n;
 }
 
-const char *const *rv_environ_effective(
-	struct rv_whole *w, const struct rv_detail *d, const char *const *recipe)
+void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe)
 {
 	const char *const *sandbox = w->conf.environment;
 	size_t inherited = count(w->inherited),
 	       most = inherited + count(sandbox) + count(recipe) + count(d->file_env) +
 		count(d->own_env);
-	struct layers l = {rv_arena_array(&w->conf.arena, most + 1, sizeof(*l.list)), 0};
+	struct layers l = {.list = rv_arena_array(&w->conf.arena, most + 1, sizeof(*l.list))};
 
 	if (!l.list)
-		return NULL;
+		return;
 	if (d->inherit == RV_INHERIT_ALL && inherited) {
 		memcpy(l.list, w->inherited, inherited * sizeof(*l.list));
 		l.count = inherited;
@@ -255,9 +257,13 @@ const char *const *rv_environ_effective(
 	for (size_t i = 0; d->inherit == RV_INHERIT_NAMES && i < inherited; i++)
 		if (is_listed(w->inherited[i], d->inherit_names))
 			l.list[l.count++] = w->inherited[i];
+	l.inherited = l.weak = l.count;
 	lay(&l, sandbox);
+	l.weak = l.count;
 	lay(&l, recipe);
 	lay(&l, d->file_env);
 	lay(&l, d->own_env);
-	return l.list;
+	d->s.env = l.list;
+	d->s.env_inherited = l.inherited;
+	d->s.env_weak = l.weak;
 }

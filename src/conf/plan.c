@@ -213,7 +213,7 @@ static void take_recipe(struct rv_whole *w, struct rv_detail *d, const struct rv
 	take_ports(w, d, recipe);
 	if (recipe)
 		take_log_file(w, d, recipe->log_file, c);
-	d->s.env = rv_environ_effective(w, d, env);
+	rv_environ_effective(w, d, env);
 }
 
 /* --- time to stop ----------------------------------------------------------------------------- */

@@ -79,8 +79,8 @@ bool rv_net_address(const char *s, bool port_only, uint8_t ip[16], uint16_t *por
 const char *const *rv_environ_read_map(struct rv_read *r, const struct rv_tree *v);
 const char *const *rv_environ_read_file(struct rv_read *r, const char *path, struct rv_place at);
 const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
-const char *const *rv_environ_effective(
-	struct rv_whole *w, const struct rv_detail *d, const char *const *recipe);
+/* Fills env and its parts. recipe: a plugin's additions, or NULL. */
+void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe);
 /* socket.c */
 extern const struct rv_table rv_listen_table, rv_ready_table;
 rv_row_reader rv_service_ports, rv_service_listen, rv_service_ready;
