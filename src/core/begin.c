@@ -107,6 +107,8 @@ static void spawned(const struct rv_turn *t, struct rv_slot *s)
 	} else if (n->proof == RV_PROOF_NONE) {
 		s->unproven = true;
 		proven(t, s);
+	} else if (s->facts & (1u << RV_FACT_PROVED | 1u << RV_FACT_EXITED)) {
+		s->phase = RV_PHASE_PACE; /* no need to ask: it follows in this turn */
 	} else {
 		probe(t, s);
 	}

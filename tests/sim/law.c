@@ -47,7 +47,7 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 	case RV_EV_RECREATE:
 		if (e->generation > r->recreate_of)
 			r->recreate_of = e->generation;
-		r->was_ready_once = false; /* attempts of a replacement are not restarts */
+		r->uncounted = true; /* attempts of a replacement are not restarts */
 		break;
 	case RV_EV_RETIRE: r->retired = true; break;
 	case RV_EV_RETIRE_BEGIN: r->retired = false; break;
