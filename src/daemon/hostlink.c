@@ -16,6 +16,7 @@
 #include "sys/fd.h"
 
 #define TURN_LIMIT (1 * RV_SEC) /* wall time of one turn */
+#define LOAD_LIMIT (10 * RV_SEC) /* the same, while a plugin is loaded */
 #define LATE	   (2 * RV_SEC) /* an answer that is later than this after its bound: the host hangs */
 #define TICK	   0.25 /* s */
 #define IDLE	   60. /* s */
@@ -63,7 +64,7 @@ static void take_run(struct rv_hostlink *h, const struct rv_hp_run *m)
 	struct rv_hp_ran no = {.call = m->call, .id = m->id, .exit = RV_EXIT_UNKNOWN};
 	rv_time left;
 
-	if (!a || a->got || !m->argv || !m->argv[0])
+	if (!a || a->got || rv_link_slot(a)->run || !m->argv || !m->argv[0])
 		return;
 	left = a->deadline - rv_now();
 	if (ask.timeout > left)
@@ -194,27 +195,51 @@ static void on_out(struct ev_loop *loop, ev_io *w, int events)
 		ev_io_stop(loop, w);
 }
 
+/* 'R' that wants to run, 'S' that sleeps, 'D' that waits for a disk, ...; 0: not to be told. */
+static char state_of(pid_t pid)
+{
+	struct rv_buf text = {0};
+	const char *behind;
+	char path[40], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (rv_file_read(path, &text, 4096)) {
+		behind = strrchr(rv_buf_text(&text), ')');
+		state = behind && behind[1] == ' ' ? behind[2] : 0;
+	}
+	rv_buf_fini(&text);
+	return state;
+}
+
 /* A host that is in one turn for four of our own ticks hangs; time that passed while nobody ran (a paused
-   machine) does not count. */
+   machine) does not count. Loading reads from disks, and gets longer; so does one that only waits for a
+   processor, for what it uses of that has a bound of its own. */
+static bool is_hung(struct rv_hostlink *h)
+{
+	const struct rv_hp_page *page = h->channel.page;
+	rv_time limit = page->what < RV_HOOK_COUNT ? TURN_LIMIT : LOAD_LIMIT;
+
+	h->same = page->since && page->turn == h->turn ? h->same + 1 : 0;
+	h->turn = page->turn;
+	if (h->same < 4 || rv_now() - page->since <= limit)
+		return false;
+	return state_of(h->channel.pid) != 'R' || rv_now() - page->since > LOAD_LIMIT;
+}
+
 static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct rv_hostlink *h = w->data;
-	const struct rv_hp_page *page = h->channel.page;
 	rv_time now = rv_now();
+	bool hung = is_hung(h);
 
 	(void)loop;
 	(void)events;
-	h->same = page->since && page->turn == h->turn ? h->same + 1 : 0;
-	h->turn = page->turn;
-	if (h->same >= 4 && now - page->since > TURN_LIMIT && !h->dying) {
+	for (struct rv_ask *a = h->asked; a; a = a->next)
+		hung |= now > a->deadline + LATE;
+	if (hung && !h->dying) {
 		h->hung = true;
 		doom(h);
 	}
-	for (struct rv_ask *a = h->asked; a && !h->dying; a = a->next)
-		if (now > a->deadline + LATE) {
-			h->hung = true;
-			doom(h);
-		}
 }
 
 /* ---- public ---- */

@@ -67,6 +67,8 @@ static void enter(struct rv_drive *d, uint32_t id, uint32_t what)
 {
 	struct itimerval cpu = {.it_value.tv_usec = CPU_MS * 1000};
 
+	if (what >= RV_HOOK_COUNT) /* loading: the dynamic linker works for it */
+		cpu = (struct itimerval){.it_value.tv_sec = 1};
 	d->page->id = id;
 	d->page->what = what;
 	d->page->turn++;
@@ -229,6 +231,8 @@ static bool ask_http(struct call *c, const struct reeve_http *h)
 		return false;
 	if (!ask.method)
 		ask.method = h->body ? "POST" : "GET";
+	rv_trust_bytes(h->body, h->body ? h->body_len : 0);
+	leave(c->d); /* loading the client takes its time, and is not the plugin's fault */
 	c->http = rv_web_start(c->d->web, c->instance->m.dir, &ask, on_http, c);
 	return c->http;
 }

@@ -15,6 +15,16 @@ bool rv_trust_text(const char *s)
 	return !s || strnlen(s, TEXT_MAX) < TEXT_MAX;
 }
 
+void rv_trust_bytes(const void *p, size_t n)
+{
+	const volatile char *bytes = p;
+
+	for (size_t i = 0; i < n; i += 4096)
+		(void)bytes[i];
+	if (n)
+		(void)bytes[n - 1];
+}
+
 bool rv_trust_list(const char *const *v)
 {
 	size_t n = 0;

@@ -657,6 +657,44 @@ static void three_deaths_within_a_minute_disable_the_plugin_and_no_other(void **
 	world_destroy(w);
 }
 
+static void what_else_a_disabled_plugin_was_asked_fails_with_it(void **state)
+{
+	struct world *w = world_create(
+		(const char *const[SLOTS]){"crash", "crash", "crash", "good"});
+
+	(void)state;
+	attach(w);
+	for (rv_id i = 0; i < SLOTS;
+		i++) /* each is the culprit once, the last after a second chance */
+		probe(w, i);
+	for (rv_id i = 0; i < SLOTS; i++)
+		await(w, i, 1);
+	assert_int_equal(w->disabled_count, 1);
+	assert_int_equal(w->said[3].verdict, RV_OK);
+	rv_hostlink_conf(w->host, &w->conf);
+	for (rv_id i = 0; i < 2; i++) {
+		probe(w, i);
+		await(w, i, 2);
+	}
+	for (rv_id i = 0; i < SLOTS;
+		i++) /* the third death within a minute, with others in flight */
+		probe(w, i);
+	await(w, 0, 3);
+	await(w, 1, 3);
+	await(w, 2, 2);
+	await(w, 3, 2);
+	assert_int_equal(w->disabled_count, 2);
+	assert_int_equal(!!strstr(w->said[0].why, "died in") + !!strstr(w->said[1].why, "died in") +
+			!!strstr(w->said[2].why, "died in"),
+		1);
+	assert_int_equal(!!strstr(w->said[0].why, "is disabled: it ended") +
+			!!strstr(w->said[1].why, "is disabled: it ended") +
+			!!strstr(w->said[2].why, "is disabled: it ended"),
+		2);
+	assert_int_equal(w->said[3].verdict, RV_OK);
+	world_destroy(w);
+}
+
 static void deaths_at_nobodys_door_do_not_go_on_for_ever(void **state)
 {
 	struct world *w = world_create(ALL("good"));
@@ -753,6 +791,39 @@ static void a_hook_asks_by_http_and_gets_the_answer_in_its_next_turn(void **stat
 	assert_non_null(strstr(w->said[1].why, "0|200||0|POST /echo HTTP/1.1"));
 	assert_string_equal(w->said[2].why, "2|0|no answer within 300ms|0|");
 	assert_string_equal(w->said[3].why, "1|0|Connection refused|0|");
+	world_destroy(w);
+}
+
+/* In a folder of its own there is an http.so that takes longer to load than a turn may last. */
+static void a_client_that_is_slow_to_load_is_not_laid_to_the_plugin(void **state)
+{
+	struct world *w = world_create(ALL("good"));
+	const char *build = getenv("RV_BUILD");
+	char dir[100], from[5000], to[200], link[300];
+	pid_t pid;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/slow", root);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	snprintf(to, sizeof(to), "%s/http.so", dir);
+	snprintf(from, sizeof(from), "%s/tests/plugins/slowhttp.so", build ? build : ".");
+	assert_int_equal(symlink(from, to), 0);
+	snprintf(to, sizeof(to), "%s/plugins", dir);
+	assert_int_equal(mkdir(to, 0755), 0);
+	snprintf(from, sizeof(from), "%s/good.so", plugin_dir);
+	w->conf.plugin_dir = to;
+	snprintf(link, sizeof(link), "%s/good.so", to);
+	assert_int_equal(symlink(from, link), 0);
+	say(w, 0, "http", "http://127.0.0.1:1/");
+	attach(w);
+	pid = rv_hostlink_pid(w->host);
+	probe(w, 0);
+	await(w, 0, 1);
+	assert_int_equal(w->said[0].verdict, RV_OK); /* the plugin was told, and told us */
+	/* (An installed one would be found behind it.) */
+	assert_true(strstr(w->said[0].why, "cannot load the HTTP client: ") ||
+		strstr(w->said[0].why, "Connection refused"));
+	assert_int_equal(rv_hostlink_pid(w->host), pid);
 	world_destroy(w);
 }
 
@@ -1114,10 +1185,12 @@ int main(int argc, char **argv)
 		TEST(endless_turns_end),
 		TEST(answers_that_cannot_be_fail_the_call_and_nothing_else),
 		TEST(three_deaths_within_a_minute_disable_the_plugin_and_no_other),
+		TEST(what_else_a_disabled_plugin_was_asked_fails_with_it),
 		TEST(deaths_at_nobodys_door_do_not_go_on_for_ever),
 		TEST(a_host_that_nobody_needs_leaves_and_comes_back_when_it_is_needed),
 		TEST(a_reload_is_described_and_rehearsed_beside_calls_in_flight),
 		TEST(a_hook_asks_by_http_and_gets_the_answer_in_its_next_turn),
+		TEST(a_client_that_is_slow_to_load_is_not_laid_to_the_plugin),
 		TEST(a_get_is_judged_by_its_status),
 		TEST(a_get_outlives_the_host_and_can_be_dropped),
 		TEST(the_host_inherits_neither_descriptors_nor_later_an_environment),
