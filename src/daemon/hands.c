@@ -239,6 +239,23 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	return true;
 }
 
+/* Of the ports that it binds by itself: with a stranger on one, its answers could be the stranger's. */
+static bool ports_are_free(const struct rv_service *s, struct rv_err *e)
+{
+	char who[128];
+	pid_t pid;
+
+	for (size_t i = 0; i < s->port_count; i++) {
+		if (rv_port_is_free(s->ports[i]))
+			continue;
+		if (!rv_port_holder(s->ports[i], &pid, who, sizeof(who)))
+			snprintf(who, sizeof(who), "a process that we may not see");
+		return rv_fail(e, RV_ERR_START, "cannot start: port %u is already in use by %s",
+			s->ports[i], who);
+	}
+	return true;
+}
+
 bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_recipe *recipe, struct rv_err *e)
 {
@@ -254,6 +271,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 
 	if (!env || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (!ports_are_free(s, e))
+		return false;
 	h->facts = (struct rv_facts){.generation = generation,
 		.started = rv_now(),
 		.attempt = h->facts.attempt + 1,

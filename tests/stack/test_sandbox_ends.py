@@ -3,6 +3,7 @@ Everything is done twice: with reeve as PID 1, and with reeve as a subreaper tha
 import datetime
 import os
 import re
+import socket
 import threading
 import time
 
@@ -104,15 +105,14 @@ def test_a_second_term_ends_everything_at_once(fresh):
     harness.until("nothing to be left", lambda: s.leftovers() == [])
 
 
-def test_a_port_that_jupyter_cannot_have_fails_the_boot_with_its_own_words(fresh):
-    import socket
+def test_a_port_that_jupyter_cannot_have_fails_the_boot_and_names_who_has_it(fresh):
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", PORTS["jupyter"]))
         taken.listen()
         s = fresh()
         assert s.wait(40) == 10
-    assert "jupyter" in s.stderr and "already in use" in s.stderr
+    assert "jupyter" in s.stderr and "port 8888 is already in use" in s.stderr
     assert s.leftovers() == []
 
 
