@@ -36,6 +36,7 @@ struct rv_http_try {
 	void *arg;
 	bool truncated;
 	size_t got_headers_len, got_len;
+	bool headers_end; /* the empty line behind them was seen */
 	char why[CURL_ERROR_SIZE];
 	char got_headers[HEADERS_MAX + 1];
 	char got[REEVE_BODY + 1];
@@ -73,10 +74,12 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
 		t->got_headers_len = 0; /* what stood before was an interim answer */
+		t->headers_end = false;
 		return len;
 	}
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		len--;
+	t->headers_end = !len;
 	if (len && len + 1 <= HEADERS_MAX - t->got_headers_len) {
 		memcpy(t->got_headers + t->got_headers_len, line, len);
 		t->got_headers_len += len;
@@ -94,6 +97,11 @@ static int transport_of(struct rv_http_try *t, CURLcode code, const char **error
 	curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &number);
 	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
 	*error = t->why;
+	if (code == CURLE_OK && !t->headers_end) {
+		/* libcurl takes the end of the connection for the end of the headers. */
+		snprintf(t->why, sizeof(t->why), "the connection ended within the answer's headers");
+		return REEVE_HTTP_BROKEN;
+	}
 	if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && t->truncated)) {
 		*error = "";
 		return REEVE_HTTP_DONE;
