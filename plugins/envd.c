@@ -21,7 +21,8 @@ static const struct reeve_option options[] = {
 	{.name = "extra-args",
 		.type = REEVE_WORDS,
 		.env = "ENVD_EXTRA_ARGS",
-		.summary = "more arguments, behind -port; split at blanks, no quotes, no globbing"},
+		.summary = "more arguments, behind -port; the variable is split at blanks, without "
+			   "quotes or globbing"},
 	{.name = "log-file",
 		.type = REEVE_PATH,
 		.env = "ENVD_LOG_FILE",

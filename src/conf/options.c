@@ -111,6 +111,18 @@ static void keep_words(struct rv_read *r, struct rv_option *o, struct rv_buf *b)
 	rv_buf_fini(b);
 }
 
+/* Variables of old conventions were split by a shell that did not look at quotes, and still are. */
+static void split_at_blanks(const char *s, struct rv_buf *to)
+{
+	while (*(s += strspn(s, " \t\n"))) {
+		size_t n = strcspn(s, " \t\n");
+
+		rv_buf_add(to, s, n);
+		rv_buf_add(to, "", 1);
+		s += n;
+	}
+}
+
 static void read_words(struct rv_read *r, struct rv_option *o, const struct value *v)
 {
 	struct rv_buf b = {0};
@@ -125,6 +137,8 @@ static void read_words(struct rv_read *r, struct rv_option *o, const struct valu
 			if (s)
 				rv_buf_add(&b, s, strlen(s) + 1);
 		}
+	} else if (o->from == RV_FROM_ENV) {
+		split_at_blanks(v->text, &b);
 	} else if (!rv_text_split(v->text, &b, &n)) {
 		rv_read_complain(r, v->at, "has a quote without its end");
 	}
