@@ -241,7 +241,21 @@ static void a_file_of_variables_has_comments_and_quotes(void **state)
 		"# comment\n\nA=1  \n  export B=\"x \\\"y\\\" $HOME \\n\"\nC='a b' \nD=\nE=a#b\r\n"
 		"F=${env.HOME}\nA=2");
 	assert_non_null(g.conf);
-	assert_list(service(&g, "s")->env, "A=2|B=x \"y\" $HOME \\n|C=a b|D=|E=a#b|F=${env.HOME}|");
+	assert_list(service(&g, "s")->env, "B=x \"y\" $HOME \\n|C=a b|D=|E=a#b|F=${env.HOME}|A=2|");
+	put_away(&g);
+}
+
+static void an_environment_tells_what_is_inherited_and_what_is_weak(void **state)
+{
+	const char *ours[] = {"HOME=/root", "A=1", "B=1", NULL};
+	struct got g = read_given((struct given){.environ = ours,
+		.yaml = "environment: {B: 2, C: 2}\nservices: {s: {command: x, environment: {C: 3}}}\n"});
+
+	(void)state;
+	assert_non_null(g.conf);
+	assert_list(service(&g, "s")->env, "HOME=/root|A=1|B=2|C=3|");
+	assert_int_equal(service(&g, "s")->env_inherited, 2);
+	assert_int_equal(service(&g, "s")->env_weak, 3);
 	put_away(&g);
 }
 
@@ -476,6 +490,7 @@ int main(void)
 		cmocka_unit_test(inheritance_is_all_none_or_a_list),
 		cmocka_unit_test(the_environment_has_layers_and_each_name_once),
 		cmocka_unit_test(a_file_of_variables_has_comments_and_quotes),
+		cmocka_unit_test(an_environment_tells_what_is_inherited_and_what_is_weak),
 		cmocka_unit_test(mistakes_in_a_file_of_variables_have_their_line),
 		cmocka_unit_test(values_of_variables_never_show_in_a_complaint),
 		cmocka_unit_test(options_come_from_the_file_a_variable_or_the_table),
