@@ -99,7 +99,8 @@ static int transport_of(struct rv_http_try *t, CURLcode code, const char **error
 	*error = t->why;
 	if (code == CURLE_OK && !t->headers_end) {
 		/* libcurl takes the end of the connection for the end of the headers. */
-		snprintf(t->why, sizeof(t->why), "the connection ended within the answer's headers");
+		snprintf(
+			t->why, sizeof(t->why), "the connection ended within the answer's headers");
 		return REEVE_HTTP_BROKEN;
 	}
 	if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && t->truncated)) {
