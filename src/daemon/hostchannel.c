@@ -119,6 +119,7 @@ void rv_channel_hang_up(struct rv_channel *c)
 	rv_fd_close(&c->fd);
 	rv_buf_fini(&c->in);
 	rv_buf_fini(&c->out);
+	c->taken = 0;
 	c->pid = 0;
 }
 
@@ -141,13 +142,15 @@ void rv_channel_flush(struct rv_channel *c)
 	rv_buf_drop(&c->out, done);
 }
 
-void rv_channel_fill(struct rv_channel *c)
+bool rv_channel_fill(struct rv_channel *c)
 {
 	ssize_t n;
 
-	if (c->fd < 0 || !rv_buf_reserve(&c->in, 65536)) {
+	rv_buf_drop(&c->in, c->taken);
+	c->taken = 0;
+	if (c->fd < 0 || c->ended || !rv_buf_reserve(&c->in, 65536)) {
 		c->ended = true;
-		return;
+		return false;
 	}
 	do
 		n = recv(c->fd, c->in.data + c->in.len, 65536, MSG_DONTWAIT);
@@ -156,19 +159,42 @@ void rv_channel_fill(struct rv_channel *c)
 		c->in.len += (size_t)n;
 	else if (n == 0 || errno != EAGAIN)
 		c->ended = true;
+	return n > 0;
 }
 
 enum rv_hp_got rv_channel_next(struct rv_channel *c, struct rv_arena *a, struct rv_hp_msg *m)
 {
 	size_t used;
-	enum rv_hp_got got = rv_hp_decode(c->in.data, c->in.len, a, m, &used);
+	enum rv_hp_got got = RV_HP_MORE;
+
+	if (c->taken < c->in.len)
+		got = rv_hp_decode(c->in.data + c->taken, c->in.len - c->taken, a, m, &used);
+	else
+		used = 0;
 
 	if (got == RV_HP_BAD)
 		c->ended = true;
-	rv_buf_drop(&c->in, used);
-	if (!c->in.len)
-		rv_buf_fini(&c->in); /* no memory while nothing is on its way */
+	c->taken += used;
+	if (c->taken == c->in.len) { /* no memory while nothing is on its way */
+		rv_buf_fini(&c->in);
+		c->taken = 0;
+	}
 	return got;
+}
+
+bool rv_channel_put_back(struct rv_channel *c, const struct rv_buf *frames)
+{
+	struct rv_buf in = {.max = c->in.max};
+
+	if (!rv_buf_add(&in, frames->data, frames->len) ||
+		!rv_buf_add(&in, c->in.data + c->taken, c->in.len - c->taken)) {
+		rv_buf_fini(&in);
+		return false;
+	}
+	rv_buf_fini(&c->in);
+	c->in = in;
+	c->taken = 0;
+	return true;
 }
 
 bool rv_channel_post(struct rv_channel *c, const struct rv_hp_msg *m)

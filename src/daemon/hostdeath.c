@@ -217,14 +217,9 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 
 	(void)pid;
 	/* What it said before it died is true. */
-	while (h->channel.fd >= 0 && !h->channel.ended) {
-		size_t before = h->channel.in.len;
-
-		rv_channel_fill(&h->channel);
-		if (h->channel.in.len == before)
-			break;
-	}
 	h->dying = true;
+	while (rv_channel_fill(&h->channel))
+		rv_link_take_all(h);
 	rv_link_take_all(h);
 	ev_io_stop(h->loop, &h->in);
 	ev_io_stop(h->loop, &h->out);

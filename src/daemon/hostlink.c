@@ -64,7 +64,7 @@ static void take_run(struct rv_hostlink *h, const struct rv_hp_run *m)
 	struct rv_hp_ran no = {.call = m->call, .id = m->id, .exit = RV_EXIT_UNKNOWN};
 	rv_time left;
 
-	if (!a || a->got || rv_link_slot(a)->run || !m->argv || !m->argv[0])
+	if (!a || a->got || h->dying || rv_link_slot(a)->run || !m->argv || !m->argv[0])
 		return;
 	left = a->deadline - rv_now();
 	if (ask.timeout > left)

@@ -34,15 +34,11 @@ static bool pump(struct rv_hostlink *h, const size_t *missing,
 			rv_arena_fini(&arena);
 		}
 	}
-	if (later.len) {
-		rv_buf_add(&later, h->channel.in.data, h->channel.in.len);
-		rv_buf_fini(&h->channel.in);
-		h->channel.in = later;
-		if (h->loop)
-			ev_feed_event(h->loop, &h->in, EV_READ);
-	} else {
-		rv_buf_fini(&later);
-	}
+	if (later.len && !rv_channel_put_back(&h->channel, &later))
+		h->channel.ended = true; /* answers are lost: all is asked again */
+	if (later.len && h->loop)
+		ev_feed_event(h->loop, &h->in, EV_READ);
+	rv_buf_fini(&later);
 	return !*missing;
 }
 

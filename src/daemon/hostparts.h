@@ -15,6 +15,7 @@ struct rv_channel {
 	int page_fd;
 	struct rv_hp_page *page;
 	struct rv_buf in, out;
+	size_t taken; /* of `in`, by rv_channel_next */
 	bool ended; /* the other end is closed, or sent nonsense */
 };
 
@@ -27,7 +28,10 @@ bool rv_channel_start(struct rv_channel *c, int (*run)(int fd), struct rv_err *e
 void rv_channel_hang_up(struct rv_channel *c);
 /* Non-blocking: moves what can be moved; sets `ended`. */
 void rv_channel_flush(struct rv_channel *c);
-void rv_channel_fill(struct rv_channel *c);
+/* True: something came. */
+bool rv_channel_fill(struct rv_channel *c);
+/* Puts bytes of frames in front of what is in `in` and not taken. */
+bool rv_channel_put_back(struct rv_channel *c, const struct rv_buf *frames);
 /* The next message in `in`; RV_HP_BAD sets `ended`. The arena holds what it points to. */
 enum rv_hp_got rv_channel_next(struct rv_channel *c, struct rv_arena *a, struct rv_hp_msg *m);
 bool rv_channel_post(struct rv_channel *c, const struct rv_hp_msg *m);
