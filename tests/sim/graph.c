@@ -68,13 +68,13 @@ static void random_node(struct graph *g, struct rv_node *n, struct dice *d)
 	n->present = true;
 	n->enabled = !one_in(d, 4);
 	n->essential = !one_in(d, 3);
-	n->recreate = one_in(d, 2);
+	n->recreate = !one_in(d, 3);
 	n->type = one_in(d, 4) ? RV_TASK : one_in(d, 8) ? RV_LAUNCHER : RV_DAEMON;
 	n->on_loss = one_in(d, 2) ? RV_LOSS_RESTART : (uint8_t)below(d, 3);
 	n->proof = one_in(d, 3) ? RV_PROOF_NONE : RV_PROOF_PROBE;
 	for (unsigned i = 0; i < sizeof(hooks); i++)
 		n->hooks |= one_in(d, 3) ? RV_HAS(hooks[i]) : 0u;
-	n->ready_timeout = some_time(d) + 10 * RV_MS;
+	n->ready_timeout = one_in(d, 8) ? 10 * RV_SEC : some_time(d) + 10 * RV_MS;
 	n->health_period = one_in(d, 3) ? some_time(d) + 100 * RV_MS : 0;
 	n->health_threshold = 1 + (uint32_t)below(d, 3);
 	n->health_restarts = one_in(d, 2);

@@ -277,7 +277,7 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 
 	if (r->alive && is_idle(state))
 		law_concluded(s, a, r);
-	if (state == RV_STOPPED || state == RV_FAILED || state == RV_EXITED)
+	if (state == RV_STOPPED || state == RV_FAILED || state == RV_EXITED || state == RV_ADOPTED)
 		r->due = r->spawn_failed_at = 0; /* what comes next is somebody's decision */
 	if (state == RV_BACKOFF) {
 		rv_time least = n->delay < n->max_delay ? n->delay : n->max_delay;

@@ -165,7 +165,14 @@ static void do_deed(struct sim *s, const struct deed_at *d)
 		}
 		apply(s, &e);
 		break;
-	case DEED_DIE: world_die(s, e.id, e.exit); break;
+	case DEED_DIE:
+		world_die(s, e.id, e.exit);
+		if (law_look(s, e.id).state == RV_ADOPTED) {
+			e.kind = RV_EV_EXITED; /* not ours, but its end is seen */
+			e.generation = law_look(s, e.id).generation;
+			apply(s, &e);
+		}
+		break;
 	case DEED_RELOAD: reload(s, d->salt); break;
 	case DEED_LIE: world_lie(s, d->salt); break;
 	}

@@ -41,6 +41,19 @@ static struct rv_event random_order(struct dice *d)
 	return e;
 }
 
+/* Reports of loss, and what may come between a report and the new life. */
+static struct deed_at lossy_deed(struct dice *d)
+{
+	static const uint8_t kinds[] = {RV_EV_RECREATE, RV_EV_RECREATE, RV_EV_RECREATE, RV_EV_PAUSE,
+		RV_EV_RESUME, RV_EV_STOP, RV_EV_START};
+
+	return (struct deed_at){
+		.deed = DEED_EVENT,
+		.salt = roll(d),
+		.event = {.kind = kinds[below(d, sizeof(kinds))], .id = (rv_id)below(d, 3)},
+	};
+}
+
 static struct deed_at random_deed(struct dice *d)
 {
 	struct deed_at x = {.salt = roll(d), .event = {.id = (rv_id)below(d, GRAPH_NODES)}};
@@ -80,9 +93,10 @@ void plot_random(struct plot *p, uint64_t seed)
 	p->n = below(&d, SIM_PLOT);
 	if (one_in(&d, 3))
 		p->n = p->n / 8;
+	bool lossy = one_in(&d, 6);
 	for (size_t i = 0; i < p->n; i++) {
 		at += gaps[below(&d, 8)];
-		p->deeds[i] = random_deed(&d);
+		p->deeds[i] = lossy && !one_in(&d, 8) ? lossy_deed(&d) : random_deed(&d);
 		p->deeds[i].at = at;
 	}
 }
