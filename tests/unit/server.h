@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,7 @@ static void server_run(int fd, int port)
 		int c = accept(fd, NULL, NULL);
 
 		if (c >= 0 && fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			server_read(c, request, sizeof(request));
 			server_answer(c, request, port);
 			_exit(0);
@@ -109,6 +111,7 @@ static struct server server_start(void)
 	s.port = ntohs(a.sin_port);
 	s.pid = fork();
 	if (s.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that aborts leaves nobody behind */
 		setpgid(0, 0);
 		server_run(fd, s.port);
 	}
