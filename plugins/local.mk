@@ -34,3 +34,4 @@ plugins_mcp_gateway_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_mcp_gateway_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_mcp_gateway_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_mcp_gateway_so_LDADD = $(CJSON_LIBS)
+EXTRA_DIST += plugins/README.md
