@@ -27,7 +27,9 @@ static void go_on(struct rv_core *n, const struct rv_core *old, size_t id)
 	s->tally = RV_TALLY_FINE;
 	if (is->enabled && !was->enabled && n->boot != RV_BOOT_NOT_YET)
 		s->up = true;
-	if (s->retired && !rv_is_alive(s) && s->state != RV_ADOPTED) {
+	if (is->delay != was->delay || is->max_delay != was->max_delay)
+		s->delay = 0; /* the level that it had reached was of other delays */
+	if (s->retired && !rv_is_alive(s)) {
 		rv_policy_forget(s);
 		s->done = false;
 		s->automatic = s->lost = s->lost_ground = false;
