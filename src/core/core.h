@@ -81,7 +81,10 @@ enum rv_action_kind {
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
 	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
 	RV_ACT_DROP, /* what is in flight for this life is not wanted any more: `hook` (PROBE: probe or health) */
-	RV_ACT_SIGNAL, /* perform plan step `step` of this service */
+	/* Send the signal of plan step `step` to `to`. That is the step's own target while the main process
+	   lives. When it has gone (a killed Jupyter leaves kernels in sessions of their own), those whom the
+	   step did not reach are asked, too, once, so that they need not wait for KILL. */
+	RV_ACT_SIGNAL,
 	RV_ACT_KILL, /* KILL to the whole tree, and to whatever joins it until GONE */
 	RV_ACT_STATE, /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
@@ -109,6 +112,7 @@ struct rv_action {
 	uint8_t why; /* enum rv_why */
 	uint8_t verdict; /* enum rv_verdict */
 	uint8_t end; /* enum rv_end */
+	uint8_t to; /* SIGNAL: enum rv_target */
 	bool degraded;
 	rv_id id;
 	rv_id other; /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */

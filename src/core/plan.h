@@ -36,7 +36,12 @@ enum rv_proof {
 	RV_PROOF_NONE, /* a successful exec is ready, unproven */
 	RV_PROOF_PROBE, /* ask by RV_ACT_PROBE until the answer is RV_OK */
 };
-enum rv_target { RV_TO_GROUP, RV_TO_MAIN, RV_TO_TREE };
+enum rv_target {
+	RV_TO_GROUP, /* the process group of the main process */
+	RV_TO_MAIN,
+	RV_TO_TREE, /* the whole life, other sessions included */
+	RV_TO_STRAYS, /* the tree without that group; only in actions, no plan asks for it */
+};
 
 struct rv_step {
 	int32_t signal; /* number */

@@ -1,6 +1,19 @@
 /* The states `stopping` and `killing`: [hook stop] -> signals -> KILL -> gone -> [hook cleanup]. */
 #include "core/mind.h"
 
+static enum rv_target step_target(const struct rv_turn *t, const struct rv_slot *s)
+{
+	return (enum rv_target)t->p->steps[rv_node_of(t->c, s)->first_step + s->step].to;
+}
+
+static void ask_to_leave(const struct rv_turn *t, struct rv_slot *s, enum rv_target to)
+{
+	struct rv_action *a = rv_emit(t, s, RV_ACT_SIGNAL);
+
+	a->step = s->step;
+	a->to = (uint8_t)to;
+}
+
 static void step(const struct rv_turn *t, struct rv_slot *s, uint32_t which)
 {
 	const struct rv_node *n = rv_node_of(t->c, s);
@@ -11,7 +24,7 @@ static void step(const struct rv_turn *t, struct rv_slot *s, uint32_t which)
 		return;
 	}
 	s->phase = RV_PHASE_STEP;
-	rv_emit(t, s, RV_ACT_SIGNAL)->step = which;
+	ask_to_leave(t, s, s->exited ? RV_TO_TREE : step_target(t, s));
 	rv_machine_due(t, s, t->now + t->p->steps[n->first_step + which].timeout);
 }
 
@@ -83,12 +96,27 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	}
 }
 
+/* The main process left, and left somebody behind: those that the step has not reached. */
+static void ask_the_rest(const struct rv_turn *t, struct rv_slot *s)
+{
+	switch (step_target(t, s)) {
+	case RV_TO_GROUP: ask_to_leave(t, s, RV_FAULT(35) ? RV_TO_GROUP : RV_TO_STRAYS); break;
+	case RV_TO_MAIN: ask_to_leave(t, s, RV_TO_TREE); break;
+	case RV_TO_TREE:
+	case RV_TO_STRAYS: break;
+	}
+}
+
 static void exited(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->exited = s->answered = true;
 	s->exit = s->heard_exit;
-	if (s->phase == RV_PHASE_ASK && !(s->facts & 1u << RV_FACT_GONE))
+	if (s->facts & 1u << RV_FACT_GONE)
+		return;
+	if (s->phase == RV_PHASE_ASK)
 		ask_over(t, s); /* nobody is left to be asked politely */
+	else if (s->phase == RV_PHASE_STEP && !RV_FAULT(34))
+		ask_the_rest(t, s);
 }
 
 static void gone(const struct rv_turn *t, struct rv_slot *s)

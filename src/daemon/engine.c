@@ -273,11 +273,7 @@ static void do_signal(struct rv_engine *g, const struct rv_action *a)
 
 	rv_say(RV_DEBUG, g->hands[a->id].service->name, "stop step %u: SIG%s", a->step + 1,
 		rv_signal_name(s->signal));
-	/* The main process and its group may be gone while others of the life are in sessions of their own (a
-	   kernel whose Jupyter was killed): they are asked, too, before KILL comes. */
-	if (!rv_reaper_signal(g->world.reaper, a->id, s->signal, (enum rv_target)s->to) &&
-		s->to != RV_TO_TREE)
-		rv_reaper_signal(g->world.reaper, a->id, s->signal, RV_TO_TREE);
+	rv_reaper_signal(g->world.reaper, a->id, s->signal, (enum rv_target)a->to);
 }
 
 static const char *name_of(const struct rv_engine *g, rv_id id)

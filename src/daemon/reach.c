@@ -6,17 +6,22 @@
 #include "base/text.h"
 #include "daemon/kin.h"
 
-/* A group gets each signal once; the rest of the tree one by one. */
-static bool signal_tree(struct rv_reaper *r, rv_id id, const struct rv_pids *list, int number)
+/* Those of the tree that are not in the group of the main process, one by one. */
+static bool signal_strays(struct rv_reaper *r, rv_id id, const struct rv_pids *list, int number)
 {
 	const struct rv_life *l = &r->lives[id];
-	bool any = !l->group_empty && !kill(-l->pid, number);
 	struct rv_proc p;
+	bool any = false;
 
 	for (size_t i = 0; i < list->count; i++)
 		if (rv_proc_look(list->at[i], &p) && (l->group_empty || p.group != l->pid))
 			any = rv_kin_signal(r, p.pid, number) || any;
 	return any;
+}
+
+static bool signal_group(const struct rv_life *l, int number)
+{
+	return !l->group_empty && !kill(-l->pid, number);
 }
 
 bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
@@ -28,13 +33,14 @@ bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target 
 	if (!l)
 		return false;
 	/* Whoever leaves at this signal leaves orphans: look who they are while they can be told. */
-	if (to == RV_TO_TREE && l->reaped)
+	if ((to == RV_TO_TREE || to == RV_TO_STRAYS) && l->reaped)
 		rv_kin_meet(r);
 	rv_kin_list(r, id, &list);
 	switch (to) {
 	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
-	case RV_TO_GROUP: any = !l->group_empty && !kill(-l->pid, number); break;
-	case RV_TO_TREE: any = signal_tree(r, id, &list, number); break;
+	case RV_TO_GROUP: any = signal_group(l, number); break;
+	case RV_TO_TREE: any = signal_group(l, number); /* FALLTHROUGH */
+	case RV_TO_STRAYS: any = signal_strays(r, id, &list, number) || any; break;
 	}
 	rv_pids_fini(&list);
 	return any;

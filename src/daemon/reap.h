@@ -47,7 +47,8 @@ void rv_reaper_turn(struct rv_reaper *r);
    from 1 ms to 50 ms; RV_NEVER when no life is ending. */
 rv_time rv_reaper_wait(const struct rv_reaper *r);
 
-/* Signals the life: its main process, its group, or all of its tree. False: nobody was there. */
+/* Signals the life: its main process, its group, all of its tree, or the tree without the group. A group gets a
+   signal once, not each member. False: nobody was there. */
 bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to);
 /* KILL to the whole tree now, and to whatever is found of it in later turns until it is gone. */
 void rv_reaper_kill(struct rv_reaper *r, rv_id id);

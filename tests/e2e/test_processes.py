@@ -200,3 +200,21 @@ services:
     until("the next life", lambda: r.service("a").get("pid") not in (None, 0, first["pid"]), 20)
     assert r.read("asked") == "asked\n"
     assert r.term() == 0
+
+
+def test_what_the_main_process_leaves_in_another_session_is_asked_before_it_is_killed(reeve):
+    r = reeve("""
+services:
+  a:
+    command: [/bin/sh, -c, 'setsid sh stray.sh & while [ ! -e armed ]; do sleep 0.02; done; echo >&3; exec sleep 1000']
+    working-dir: "${env.TMPDIR}"
+    ready: {fd: 3}
+    stop: {signal: TERM, timeout: 20s}
+""", files={"stray.sh": "trap 'echo asked >> clean; exit 0' TERM; touch armed; while :; do sleep 0.05; done\n"})
+    r.wait_ready()
+    t = time.monotonic()
+    assert r.ctl("stop", "a").returncode == 0
+    assert time.monotonic() - t < 10
+    assert r.read("clean") == "asked\n", "once, and before any KILL"
+    assert "killed" not in r.stderr
+    assert r.term() == 0

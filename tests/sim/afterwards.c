@@ -91,6 +91,16 @@ static void law_bounds(struct sim *s, rv_id id)
 		convict(s, "%u resists and nobody says so", id);
 }
 
+/* What the main process left behind is asked to leave before it is killed. */
+static void law_strays(struct sim *s, rv_id id)
+{
+	const struct record *r = &s->record[id];
+
+	if (r->state == RV_STOPPING && r->exited && !r->gone && !r->killed &&
+		(r->asked & ~r->rest_asked) > r->rest_asked)
+		convict(s, "%u left strays that nobody asks to leave", id);
+}
+
 static void law_limit(struct sim *s, rv_id id)
 {
 	const struct rv_node *n = &s->graph->node[id];
@@ -128,6 +138,7 @@ void law_settled(struct sim *s)
 		law_loss(s, id);
 		law_bounds(s, id);
 		law_limit(s, id);
+		law_strays(s, id);
 	}
 	if (s->closing_since && !s->over &&
 		s->now > s->closing_since + s->graph->plan.shutdown_timeout +

@@ -227,6 +227,26 @@ static void law_order_of_stop(struct sim *s, const struct rv_action *a, const st
 	}
 }
 
+/* A step reaches its target once, and its strays once: when the main process has gone and left some. */
+static void law_signal(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	const struct rv_node *n = &s->graph->node[a->id];
+	enum rv_target own = (enum rv_target)s->graph->steps[n->first_step + a->step % 32].to;
+	uint32_t bit = 1u << a->step % 32;
+
+	if (a->step >= n->step_count)
+		convict(s, "%u has no step %u", a->id, a->step);
+	if (r->asked & bit && (r->gone || a->to != (own == RV_TO_MAIN ? RV_TO_TREE : RV_TO_STRAYS)))
+		convict(s, "%u: the rest of step %u goes to %u", a->id, a->step, a->to);
+	if (a->to != own && !(r->exited && (a->to == RV_TO_TREE || r->asked & bit)))
+		convict(s, "%u: step %u goes to %u", a->id, a->step, a->to);
+	if ((r->asked & bit ? r->rest_asked : r->asked) & bit)
+		convict(s, "%u gets the signal of step %u twice", a->id, a->step);
+	if (r->asked & bit || a->to == RV_TO_TREE)
+		r->rest_asked |= bit;
+	r->asked |= bit;
+}
+
 static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, int ask)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
@@ -372,6 +392,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 		law_order_of_stop(s, a, r);
 		if (r->killed)
 			convict(s, "%u gets a signal after KILL", a->id);
+		law_signal(s, a, r);
 		break;
 	case RV_ACT_KILL:
 		law_order_of_stop(s, a, r);

@@ -44,6 +44,8 @@ static const char *const faults[] = {
 	[31] = "a failed boot is not rolled back",
 	[32] = "a boot is decided before everything is up",
 	[33] = "shutdown does not follow the soft edges",
+	[34] = "what a main process left behind is not asked to leave",
+	[35] = "a group is asked twice",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

@@ -88,7 +88,12 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 		snprintf(to, size, "hook %s, at most %.6g s", hook_name(a->hook), bound);
 		break;
 	case RV_ACT_DROP: snprintf(to, size, "drop %s", hook_name(a->hook)); break;
-	case RV_ACT_SIGNAL: snprintf(to, size, "signal, step %u", a->step); break;
+	case RV_ACT_SIGNAL:
+		snprintf(to, size, "signal, step %u%s", a->step,
+			a->to == RV_TO_TREE	    ? ", to the tree"
+				: a->to == RV_TO_STRAYS ? ", to the strays"
+							: "");
+		break;
 	case RV_ACT_KILL: snprintf(to, size, "kill"); break;
 	case RV_ACT_STATE:
 		snprintf(to, size, "is %s%s%s%s%s", state_name(a->state), a->why ? ": " : "",
