@@ -1,5 +1,5 @@
 # A plugin is one file that sees <reeve/plugin.h> and what it wraps, and nothing else of ours.
-PLUGIN_CPPFLAGS = -I$(top_srcdir)/src/include
+PLUGIN_CPPFLAGS = $(CONFIG_CPPFLAGS) -I$(top_srcdir)/src/include
 PLUGIN_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 PLUGIN_LINK = -shared $(PLUGIN_LDFLAGS) $(AM_LDFLAGS)
 

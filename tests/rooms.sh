@@ -60,7 +60,6 @@ rule_own_headers() {
 		while IFS= read -r inc; do
 			case $inc in '"'*) ;; *) continue ;; esac
 			name=${inc//\"/}
-			[ "$name" = config.h ] && continue
 			fits "$name" "${may[@]}" || echo "$f includes $inc"
 		done < <(includes_of "$root/$f")
 	done < <(sources_of "$root" src)
@@ -131,6 +130,13 @@ rule_plugins_see_one_header() {
 		done < <(includes_of "$root/$f")
 		grep -q '^#include <reeve/plugin.h>' "$root/$f" || echo "$f does not include <reeve/plugin.h>"
 	done < <(sources_of "$root" plugins | grep '\.c$')
+}
+
+# The build puts config.h before each file: nobody asks for features by hand, or the same call means two things.
+rule_features_come_from_config() {
+	local root=$1
+	(cd "$root" && grep -rnE --include='*.[ch]' \
+		'^[ \t]*#[ \t]*(define[ \t]+_(GNU|DEFAULT|BSD|XOPEN|POSIX_C)_SOURCE|define[ \t]+_FILE_OFFSET_BITS|include[ \t]+[<"]config\.h)' src plugins)
 }
 
 rule_each_file_has_one_home() {
@@ -249,6 +255,10 @@ source_rules() {
 	holds rule_plugins_see_one_header "$src" 'a plugin sees one header of ours'
 	plant plugins/exec.c '#include "base/err.h"'
 	can_fail rule_plugins_see_one_header 'plugins' 'plugins/exec.c includes "base/err.h"'
+
+	holds rule_features_come_from_config "$src" 'no source asks for features of libc itself'
+	plant src/base/err.c '#define _GNU_SOURCE'
+	can_fail rule_features_come_from_config 'features' 'src/base/err.c:1:#define _GNU_SOURCE'
 
 	holds rule_each_file_has_one_home "$src" 'each source file is in exactly one local.mk'
 	plant src/base/nowhere.c '/* nobody builds this */'

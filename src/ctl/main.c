@@ -1,6 +1,4 @@
 /* reevectl: one request to reeve, and its answer for a reader or a program. */
-#include "config.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  *   pipe -> pull -> held (a line without its end) -> pass -> tail, followers, file or outlet
  *
  * One pass over the bytes: a block is read, cut behind its last newline, and handed on as it is. */
-#define _GNU_SOURCE 1
 #include "daemon/capture.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* What a child does between clone and exec: see child.h. Only plain system calls; set*id directly,
  * because the C library's versions would try to tell the threads of a process that is not ours. */
-#define _GNU_SOURCE
 #include "daemon/child.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 /* Connections of the control socket: see control.h and ctl.h. */
-#include "config.h" /* accept4, struct ucred */
-
 #include "daemon/control.h"
 
 #include <errno.h>

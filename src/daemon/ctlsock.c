@@ -1,6 +1,4 @@
 /* The socket file: see ctlsock.h. */
-#include "config.h" /* struct ucred, renameat2 */
-
 #include "daemon/ctlsock.h"
 
 #include <errno.h>

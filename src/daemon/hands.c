@@ -1,5 +1,4 @@
 /* The hands of one service: see hands.h. */
-#define _GNU_SOURCE 1
 #include "daemon/hands.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* Who holds a port: the tables of /proc/net say which socket, /proc/PID/fd whose it is. */
-#define _GNU_SOURCE
 #include "daemon/holder.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 /* The plugin host as a process, and the channel to it as bytes: see hostparts.h. */
-#define _GNU_SOURCE 1
 #include "daemon/hostparts.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
  *
  * It is over when it was reaped and its output is read; descendants that keep the pipe open are not
  * waited for: the reaper kills what a helper leaves behind. */
-#define _GNU_SOURCE 1
 #include "daemon/hostparts.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* Users and groups by name: see ident.h. The group database is asked here, in the parent and once, so
  * that no child has to. */
-#define _GNU_SOURCE
 #include "daemon/ident.h"
 
 #include <errno.h>

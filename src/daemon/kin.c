@@ -5,7 +5,6 @@
  * this order: seen among a life's descendants before; in the session or group of a life or of
  * something seen; the mark in its environment; writing into the pipe that only this life was given;
  * at last, descendants for which one of these holds. */
-#define _GNU_SOURCE
 #include "daemon/kin.h"
 
 #include <errno.h>

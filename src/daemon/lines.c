@@ -1,5 +1,4 @@
 /* Blocks of bytes into whole lines: see lines.h. */
-#define _GNU_SOURCE 1
 #include "daemon/lines.h"
 
 #include <string.h>

@@ -8,7 +8,6 @@
  *   the life ended off            shutdown(SHUT_RD): closed again, the port is kept
  *   with backlog   on             we listen from the start and for ever: a listening socket refuses
  *                                 strangers whatever flags they set */
-#define _GNU_SOURCE
 #include "daemon/listen.h"
 
 #include <errno.h>

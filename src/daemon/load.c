@@ -1,5 +1,4 @@
 /* Configuration is loaded here: see load.h. */
-#define _GNU_SOURCE 1
 #include "daemon/load.h"
 
 #include <errno.h>

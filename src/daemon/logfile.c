@@ -1,5 +1,4 @@
 /* A log file that outlives whatever happens to it: see logfile.h. Rotation is in rotate.c. */
-#define _GNU_SOURCE 1
 #include "daemon/logfile.h"
 
 #include <errno.h>

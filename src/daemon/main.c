@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 	if (!read_words(argc, argv, &w))
 		return EXIT_USAGE;
 	if (w.verb == VERB_HELP || w.verb == VERB_VERSION) {
-		fputs(w.verb == VERB_HELP ? usage : "reeve " RV_VERSION "\n", stdout);
+		fputs(w.verb == VERB_HELP ? usage : "reeve " PACKAGE_VERSION "\n", stdout);
 		return 0;
 	}
 	if (!rv_hostlink_fork(rv_host_run, &host, &e))

@@ -1,5 +1,4 @@
 /* reeve's own stdout and stderr as sinks that never block: see outlet.h. */
-#define _GNU_SOURCE 1
 #include "daemon/outlet.h"
 
 #include <errno.h>

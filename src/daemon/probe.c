@@ -2,7 +2,6 @@
  *
  * An attempt asks the kinds of the check one after the other, the cheap ones first; the first that does
  * not say yes ends it. */
-#define _GNU_SOURCE 1
 #include "daemon/probe.h"
 
 #include <assert.h>

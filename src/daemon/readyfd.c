@@ -1,5 +1,4 @@
 /* A newline on a pipe is ready: see readyfd.h. */
-#define _GNU_SOURCE 1
 #include "daemon/readyfd.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* The parent's half of a spawn: prepares everything, clones, and tells the truth about it. */
-#define _GNU_SOURCE
 #include "daemon/spawn.h"
 
 #include <errno.h>

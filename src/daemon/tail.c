@@ -4,7 +4,6 @@
  *                                         the newest one grows
  *
  * Blocks of both rings have one sequence, which is how they are merged. */
-#define _GNU_SOURCE 1
 #include "daemon/tail.h"
 
 #include <stdlib.h>

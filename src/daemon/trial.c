@@ -1,5 +1,4 @@
 /* A command run for its exit status: see trial.h. */
-#define _GNU_SOURCE 1
 #include "daemon/trial.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* UNIX sockets at a path: see unixsock.h. */
-#define _GNU_SOURCE
 #include "daemon/unixsock.h"
 
 #include <errno.h>

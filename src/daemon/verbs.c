@@ -1,6 +1,4 @@
 /* The methods of the control socket that answer at once: see ctl.h. */
-#include "config.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* errno of an exec is often about another file than the one that was named: an interpreter, a loader,
  * a folder. This file looks again and says which. */
-#define _GNU_SOURCE
 #include "daemon/whynot.h"
 
 #include <errno.h>

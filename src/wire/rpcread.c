@@ -1,6 +1,4 @@
 /* Requests of the control protocol: see rpc.h. */
-#include "config.h" /* memmem */
-
 #include "wire/rpc.h"
 
 #include <cjson/cJSON.h>

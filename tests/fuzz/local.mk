@@ -2,7 +2,6 @@
 if FUZZ
 noinst_PROGRAMS += tests/fuzz/conf
 tests_fuzz_conf_SOURCES = tests/fuzz/conf.c
-tests_fuzz_conf_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_conf_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer
 tests_fuzz_conf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_conf_LDADD = src/conf/libconf.a src/base/libbase.a $(YAML_LIBS)

@@ -1,5 +1,4 @@
 /* Log capture: real pipes, real files, a loop of its own. */
-#define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

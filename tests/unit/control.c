@@ -1,6 +1,4 @@
 /* The control socket, over a real socket and a real loop, with an engine that obeys a script. */
-#include "config.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

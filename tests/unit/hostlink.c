@@ -1,5 +1,4 @@
 /* The link to the plugin host, with a real host, a real reaper, and plugins that misbehave. */
-#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>

@@ -1,5 +1,4 @@
 /* Users and groups: names, numbers, and what must never happen silently. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* Listeners with real sockets: kept over lives, closed to strangers always, to clients between lives. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* Readiness checks: real pipes, sockets and processes; a plugin host of our own making. */
-#define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

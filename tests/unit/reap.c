@@ -1,5 +1,4 @@
 /* The reaper with real processes: orphans, leftovers, statuses, and when a life is gone. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* Spawn with real processes: what a child gets, what it does not get, and the truth about failures. */
-#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* The host protocol: what is written is read, and nothing else is believed. */
-#define _GNU_SOURCE /* memmem */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
