@@ -17,6 +17,8 @@ struct open {
 struct reader {
 	struct rv_arena *arena;
 	const char *file;
+	const char *bytes; /* the whole file */
+	size_t len;
 	struct rv_complaints *c;
 	yaml_parser_t parser;
 	struct open stack[RV_TREE_DEPTH];
@@ -317,6 +319,20 @@ static void take(struct reader *r, const yaml_event_t *e)
 	}
 }
 
+/* Bytes that are no text are found before libyaml has lines: it only knows their offset. */
+static struct rv_place place_of_byte(const struct reader *r, size_t offset)
+{
+	struct rv_place at = {r->file, 1, 1};
+
+	for (size_t i = 0; i < offset && i < r->len; i++) {
+		if (r->bytes[i] == '\n')
+			at = (struct rv_place){r->file, at.line + 1, 1};
+		else if (((unsigned char)r->bytes[i] & 0xc0) != 0x80)
+			at.column++;
+	}
+	return at;
+}
+
 static void syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -328,9 +344,7 @@ static void syntax_error(struct reader *r)
 		return;
 	}
 	if (p->error == YAML_READER_ERROR)
-		at = (struct rv_place){r->file, 0, 0};
-	if (p->error == YAML_READER_ERROR)
-		rv_complain(r->c, at, "cannot read: %s at byte %zu", problem, p->problem_offset);
+		rv_complain(r->c, place_of_byte(r, p->problem_offset), "cannot read: %s", problem);
 	else if (p->context)
 		rv_complain(r->c, at, "not YAML: %s, %s that began in line %zu", problem,
 			p->context, p->context_mark.line + 1);
@@ -365,7 +379,7 @@ static void close_all(struct reader *r)
 const struct rv_tree *rv_tree_read(struct rv_arena *a, const char *file, const char *bytes,
 	size_t n, struct rv_complaints *c, bool *broken)
 {
-	struct reader r = {.arena = a, .file = file, .c = c};
+	struct reader r = {.arena = a, .file = file, .bytes = bytes, .len = n, .c = c};
 	struct rv_pair *none;
 
 	if (!yaml_parser_initialize(&r.parser)) {

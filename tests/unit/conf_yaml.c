@@ -277,7 +277,9 @@ static void bytes_that_are_no_utf8_are_refused(void **state)
 {
 	(void)state;
 	refuse("services: {a: {command: \"\xff\xfe\"}}\n",
-		"t.yaml: cannot read: invalid leading UTF-8 octet at byte 25\n");
+		"t.yaml:1:26: cannot read: invalid leading UTF-8 octet\n");
+	refuse("a: 1\nb: \"\xc3\xa9\x01\"\n",
+		"t.yaml:2:6: cannot read: control characters are not allowed\n");
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
