@@ -123,6 +123,7 @@ struct rv_service {
 	struct rv_place at;
 	const char *plugin;
 	const char *summary; /* or NULL */
+	bool is_command; /* of `reeve -- CMD`: has our stdin, stdout and stderr */
 	bool enabled, essential;
 	enum rv_type type;
 	const char *const

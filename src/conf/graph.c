@@ -173,6 +173,7 @@ static void read_service(
 	read_list(r, w, d, "after", d->after, RV_AFTER, g);
 	if (is_command)
 		needs_all(w, d, g);
+	d->s.is_command = is_command;
 	d->s.deps = g->list;
 	d->s.dep_count = g->count;
 }

@@ -255,18 +255,48 @@ static bool ports_are_free(const struct rv_service *s, struct rv_err *e)
 	return true;
 }
 
+/* What proves this life, and its descriptor for the child: -1 when it has none. */
+static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+
+	*ready_fd = -1;
+	rv_prober_destroy(h->prober);
+	h->prober = NULL;
+	free(h->probe_why);
+	h->probe_why = NULL;
+	if (!s->has_ready)
+		return true;
+	h->prober = rv_prober_create(&w->prober, s, h->facts.generation, &s->ready, &h->context);
+	if (!h->prober)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (s->ready.has_fd)
+		*ready_fd = rv_prober_fd(h->prober, e);
+	return !s->ready.has_fd || *ready_fd >= 0;
+}
+
+/* The command of `reeve -- CMD` has our own, which may be a terminal; all others are captured. */
+static bool give_output(struct rv_hands *h, struct rv_spawn *sp, struct rv_err *e)
+{
+	if (!h->service->is_command)
+		return rv_capture_begin(h->capture, &sp->out, &sp->err, e);
+	sp->our_stdin = true;
+	sp->out = STDOUT_FILENO;
+	sp->err = STDERR_FILENO;
+	return true;
+}
+
 bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_recipe *recipe, struct rv_err *e)
 {
 	const struct rv_service *s = h->service;
 	struct rv_spawn sp = h->context;
 	size_t n = env_count(sp.env);
-	size_t extra = recipe ? env_count(recipe->env) : 0;
-	rv_auto_free const char **env = calloc(n + extra + 2, sizeof(*env));
+	rv_auto_free const char **env =
+		calloc(n + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
 	char mark[MARK_MAX + 24];
-	char *id = mark + strlen("REEVE_INVOCATION_ID=");
-	int ready_fd = -1;
+	int ready_fd;
 
 	if (!env || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
@@ -276,20 +306,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 		.started = rv_now(),
 		.attempt = h->facts.attempt + 1,
 		.exit = RV_EXIT_UNKNOWN};
-	rv_prober_destroy(h->prober);
-	h->prober = NULL;
-	free(h->probe_why);
-	h->probe_why = NULL;
-	if (s->has_ready) {
-		h->prober = rv_prober_create(&w->prober, s, generation, &s->ready, &h->context);
-		if (!h->prober)
-			return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
-		if (s->ready.has_fd) {
-			ready_fd = rv_prober_fd(h->prober, e);
-			if (ready_fd < 0)
-				return false;
-		}
-	}
+	if (!make_prober(h, w, &ready_fd, e))
+		return false;
 	memcpy(env, sp.env, n * sizeof(*env));
 	add_recipe_env(h, recipe, env, &n);
 	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,
@@ -302,9 +320,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	if (!sp.argv)
 		return rv_fail(
 			e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
-	if (!rv_capture_begin(h->capture, &sp.out, &sp.err, e))
-		return false;
-	return spawn(h, w, &sp, generation, id, e);
+	return give_output(h, &sp, e) &&
+		spawn(h, w, &sp, generation, strchr(mark, '=') + 1, e);
 }
 
 void rv_hands_exited(struct rv_hands *h, rv_exit how)

@@ -124,7 +124,7 @@ static void map_fds(struct rv_child *c)
 	const struct rv_spawn *s = c->s;
 
 	c->highest = 2;
-	map_fd(c, shared.null, STDIN_FILENO);
+	map_fd(c, s->our_stdin ? STDIN_FILENO : shared.null, STDIN_FILENO);
 	map_fd(c, s->out, STDOUT_FILENO);
 	map_fd(c, s->err, STDERR_FILENO);
 	for (size_t i = 0; i < s->fd_count; i++)

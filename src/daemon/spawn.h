@@ -37,6 +37,7 @@ struct rv_spawn {
 	int umask;               /* -1: 022 */
 	const struct rv_spawn_limit *limits;
 	size_t limit_count;
+	bool our_stdin; /* 0 is ours; else /dev/null */
 	int out, err;            /* descriptors for 1 and 2, -1: /dev/null; stdin is /dev/null */
 	const struct rv_spawn_fd *fds;
 	size_t fd_count;

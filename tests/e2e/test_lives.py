@@ -164,3 +164,19 @@ def test_uptime_and_pid_are_shown(reeve):
     assert head.split()[:6] == ["NAME", "STATE", "PID", "UPTIME", "RESTARTS", "LAST"]
     assert line.split()[:3] == ["a", "ready", str(s["pid"])]
     assert r.term() == 0
+
+
+def test_a_command_has_our_terminal(reeve):
+    import pty
+    main, terminal = pty.openpty()
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
+              args=("--", "/bin/sh", "-c", 'test -t 0 && test -t 1 && read line && echo "got $line"; exit 4'),
+              wrap=("/bin/sh", "-c", 'exec "$0" "$@" <%s >%s' % ((os.ttyname(terminal),) * 2)))
+    r.wait_text("main: ready")
+    os.write(main, b"hello\n")
+    assert r.wait() == 4
+    seen = b""
+    while b"got hello" not in seen:
+        seen += os.read(main, 1000)
+    os.close(main)
+    os.close(terminal)
