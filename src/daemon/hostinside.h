@@ -23,7 +23,7 @@ struct rv_ask {
 	struct rv_ask *next, **at; /* in `asked`, or in `own`; at NULL: in neither */
 	bool got; /* a get */
 	uint32_t number, id;
-	rv_time deadline, timeout;
+	rv_time deadline;
 	/* own answer */
 	enum rv_verdict verdict;
 	char *why;

@@ -342,7 +342,6 @@ void rv_hostlink_call(struct rv_hostlink *h, const struct rv_host_facts *facts, 
 	}
 	s->ask.number = ++h->number;
 	s->ask.id = facts->id;
-	s->ask.timeout = timeout;
 	s->ask.deadline = rv_now() + timeout;
 	s->hook = hook;
 	s->facts = *facts;
@@ -387,7 +386,6 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_
 	g->ask.got = true;
 	g->ask.number = ++h->number;
 	g->ask.id = RV_HP_GET_BIT;
-	g->ask.timeout = timeout;
 	g->ask.deadline = rv_now() + timeout;
 	rv_link_issue(h, &g->ask);
 	return g;

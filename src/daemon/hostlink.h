@@ -44,8 +44,9 @@ void rv_hostlink_destroy(struct rv_hostlink *h);
    call of the same function, or rv_hostlink_destroy. */
 bool rv_hostlink_describe(struct rv_hostlink *h, const char *plugin_dir, const char *const *plugins,
 	const struct rv_plugin_table **tables, size_t *count, struct rv_err *e);
-/* Makes an instance of each service whose plugin has hooks, and rehearses its start. One recipe a slot
-   (zeroed for services without). A reload calls it again: instances are made anew. */
+/* Rehearses the start of each service whose plugin has one. One recipe a slot (zeroed for services
+   without). May be called for a new configuration while calls under the old one are in flight: what
+   hooks see changes with rv_hostlink_conf. */
 bool rv_hostlink_rehearse(struct rv_hostlink *h, const struct rv_conf *conf,
 	const struct rv_recipe **recipes, struct rv_err *e);
 
