@@ -15,6 +15,7 @@
 #include "daemon/control.h"
 #include "daemon/engine.h"
 #include "daemon/load.h"
+#include "daemon/outlet.h"
 #include "daemon/say.h"
 #include "daemon/spawn.h"
 #include "host/host.h"
@@ -272,6 +273,7 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 	const sigset_t *set)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_NOENV);
+	struct rv_outlet *own;
 	struct rv_engine *g;
 	struct rv_err e;
 	int status;
@@ -280,6 +282,8 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 		rv_fail(&e, RV_ERR_SYSTEM, "cannot make an event loop");
 		return say_failed(&e);
 	}
+	own = rv_outlet_take(loop, STDERR_FILENO);
+	rv_say_through(own);
 	g = rv_engine_create(loop, conf, host, &e);
 	if (!g) {
 		status = say_failed(&e);
@@ -287,6 +291,9 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 		status = run_loop(loop, g, files, set);
 		rv_engine_destroy(g);
 	}
+	rv_say_through(NULL);
+	if (own)
+		rv_outlet_release(own);
 	ev_loop_destroy(loop);
 	return status;
 }

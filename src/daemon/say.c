@@ -7,12 +7,19 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "daemon/outlet.h"
 
 static enum rv_level lowest = RV_INFO;
+static struct rv_outlet *outlet;
 
 void rv_say_level(enum rv_level level)
 {
 	lowest = level;
+}
+
+void rv_say_through(struct rv_outlet *stderr_outlet)
+{
+	outlet = stderr_outlet;
 }
 
 void rv_say(enum rv_level level, const char *service, const char *format, ...)
@@ -22,7 +29,7 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 	char text[8192];
 	int saved = errno;
 	va_list ap;
-	ssize_t ignored;
+	ssize_t ignored = 0;
 
 	if (level < lowest)
 		return;
@@ -33,7 +40,10 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 		&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
 	rv_text_visible(&line, text, strlen(text));
 	rv_buf_str(&line, "\n");
-	ignored = write(STDERR_FILENO, rv_buf_text(&line), line.len);
+	if (outlet)
+		rv_outlet_write(outlet, rv_buf_text(&line), line.len);
+	else
+		ignored = write(STDERR_FILENO, rv_buf_text(&line), line.len);
 	(void)ignored; /* a log that cannot be written must not stop the work */
 	rv_buf_fini(&line);
 	errno = saved;

@@ -1,8 +1,11 @@
-/* reeve's own log: one line a fact, to stderr. Never blocks for long, never fails loudly. */
+/* reeve's own log: one line a fact, to stderr. Never fails loudly, and with an outlet never waits for whoever
+ * reads it. */
 #ifndef DAEMON_SAY_H
 #define DAEMON_SAY_H
 
 #include "base/err.h"
+
+struct rv_outlet;
 
 enum rv_level { RV_DEBUG, RV_INFO, RV_WARN, RV_ERROR };
 
@@ -11,5 +14,7 @@ enum rv_level { RV_DEBUG, RV_INFO, RV_WARN, RV_ERROR };
 void rv_say(enum rv_level level, const char *service, const char *format, ...) RV_PRINTF(3, 4);
 /* Lines below this level are not written; default RV_INFO. */
 void rv_say_level(enum rv_level level);
+/* While the loop runs: write through the outlet of stderr, which the caller keeps. NULL: write directly. */
+void rv_say_through(struct rv_outlet *stderr_outlet);
 
 #endif

@@ -122,3 +122,23 @@ def test_two_hundred_services_work_under_a_small_descriptor_limit(reeve):
         os.kill(p, 9)
     until("all to be back", lambda: all(s["state"] == "ready" for s in r.services().values()) and not set(pids) & {s["pid"] for s in r.services().values()}, 30)
     assert r.term() == 0
+
+
+def test_a_reader_of_our_own_log_that_stops_reading_stops_nothing(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'sleep 0.01; exit 1'], restart: {on: always, delay: 0ms, limit: 0}}
+  b: {command: [/bin/sleep, "1000"]}
+""", args=("-v",), wrap=("/usr/bin/python3", "-c", """
+import os, sys
+read, write = os.pipe()
+os.set_inheritable(read, True)  # kept open by reeve's own parent process image, never read
+os.dup2(write, 2)
+os.execv(sys.argv[1], sys.argv[1:])
+"""))
+    r.wait_state("b", "ready")
+    until("more lines than a pipe holds", lambda: r.service("a")["restarts"] > 400, 60)
+    t = time.monotonic()
+    assert r.ctl("status").returncode == 0
+    assert time.monotonic() - t < 5
+    assert r.term() == 0
