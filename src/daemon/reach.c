@@ -39,7 +39,7 @@ bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target 
 	switch (to) {
 	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
 	case RV_TO_GROUP: any = signal_group(l, number); break;
-	case RV_TO_TREE: any = signal_group(l, number); /* FALLTHROUGH */
+	case RV_TO_TREE: any = signal_group(l, number); __attribute__((fallthrough));
 	case RV_TO_STRAYS: any = signal_strays(r, id, &list, number) || any; break;
 	}
 	rv_pids_fini(&list);
