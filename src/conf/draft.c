@@ -10,9 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef RV_SYSCONF_DIR
-#define RV_SYSCONF_DIR "/etc/reeve"
-#endif
 #ifndef RV_PLUGIN_DIR
 #define RV_PLUGIN_DIR "/usr/lib/reeve/plugins"
 #endif
@@ -338,11 +335,11 @@ struct rv_draft *rv_draft_read(const char *const *paths, const char *plugin_dir,
 		for (; *paths; paths++)
 			read_path(d, *paths, c);
 	} else {
-		read_file(d, RV_SYSCONF_DIR "/reeve.yaml", true, c);
-		read_folder(d, RV_SYSCONF_DIR "/reeve.d", true, c);
+		read_file(d, RV_CONFIG_DIR "/reeve.yaml", true, c);
+		read_folder(d, RV_CONFIG_DIR "/reeve.d", true, c);
 		if (!d->root && !command && c->errors == errors)
 			rv_complain(c, whole(""),
-				"cannot read " RV_SYSCONF_DIR "/reeve.yaml: %s; name "
+				"cannot read " RV_CONFIG_DIR "/reeve.yaml: %s; name "
 				"a file with -c",
 				strerror(ENOENT));
 	}

@@ -43,7 +43,7 @@ static const char usage[] =
 	"reverse.\n"
 	"  -c PATH            a file, or a folder with *.yaml; may be repeated, later ones change "
 	"earlier ones\n"
-	"                     (default: " RV_SYSCONF_DIR
+	"                     (default: " RV_CONFIG_DIR
 	"/reeve.yaml, then reeve.d/*.yaml beside it)\n"
 	"  --plugin-dir DIR   where NAME.so of each plugin is (default: " RV_PLUGIN_DIR ")\n"
 	"  -v                 log every change of state\n"
@@ -320,40 +320,46 @@ static int show(enum verb verb, struct rv_conf *conf, struct rv_hostlink *host)
 	return status;
 }
 
+/* The host is forked before anything is read, so that it loads plugins while we read. */
+static int load_and_act(const struct words *w, const sigset_t *set)
+{
+	struct rv_load files = {w->path_count ? w->paths : NULL, w->plugin_dir,
+		(const char *const *)w->command};
+	struct rv_complaints c = {0};
+	struct rv_hostlink *host;
+	struct rv_conf *conf;
+	struct rv_err e;
+	int status;
+
+	if (!rv_hostlink_fork(rv_host_run, &host, &e))
+		return say_failed(&e);
+	rv_spawn_prepare();
+	conf = rv_load_conf(&files, host, &c);
+	status = complain(&c);
+	rv_complaints_fini(&c);
+	if (conf)
+		return w->verb == VERB_RUN ? run(conf, host, &files, set)
+					   : show(w->verb, conf, host);
+	rv_hostlink_destroy(host);
+	return status ? status : EXIT_INTERNAL;
+}
+
 int main(int argc, char **argv)
 {
 	struct words w = {0};
-	struct rv_complaints c = {0};
-	struct rv_hostlink *host;
-	struct rv_load files;
-	struct rv_conf *conf;
-	struct rv_err e;
 	sigset_t set;
-	int status;
+	int status = EXIT_USAGE;
 
 	if (argc == 3 && !strcmp(argv[1], "--plugin-host"))
 		return rv_host_run(atoi(argv[2]));
 	block_signals(&set);
 	fill_standard_fds();
-	if (!read_words(argc, argv, &w))
-		return EXIT_USAGE;
-	if (w.verb == VERB_HELP || w.verb == VERB_VERSION) {
-		fputs(w.verb == VERB_HELP ? usage : "reeve " PACKAGE_VERSION "\n", stdout);
-		return 0;
-	}
-	if (!rv_hostlink_fork(rv_host_run, &host, &e))
-		return say_failed(&e);
-	rv_spawn_prepare();
-	files = (struct rv_load){w.path_count ? w.paths : NULL, w.plugin_dir,
-		(const char *const *)w.command};
-	conf = rv_load_conf(&files, host, &c);
-	status = complain(&c);
-	rv_complaints_fini(&c);
-	if (!conf) {
-		rv_hostlink_destroy(host);
-		status = status ? status : EXIT_INTERNAL;
-	} else {
-		status = w.verb == VERB_RUN ? run(conf, host, &files, &set) : show(w.verb, conf, host);
+	if (read_words(argc, argv, &w)) {
+		status = 0;
+		if (w.verb == VERB_HELP || w.verb == VERB_VERSION)
+			fputs(w.verb == VERB_HELP ? usage : "reeve " PACKAGE_VERSION "\n", stdout);
+		else
+			status = load_and_act(&w, &set);
 	}
 	free(w.paths);
 	return status;
