@@ -184,9 +184,10 @@ enum rv_hp_got rv_channel_next(struct rv_channel *c, struct rv_arena *a, struct 
 bool rv_channel_put_back(struct rv_channel *c, const struct rv_buf *frames)
 {
 	struct rv_buf in = {.max = c->in.max};
+	size_t rest = c->in.len - c->taken; /* there may be no memory to point into */
 
 	if (!rv_buf_add(&in, frames->data, frames->len) ||
-		!rv_buf_add(&in, c->in.data + c->taken, c->in.len - c->taken)) {
+		(rest && !rv_buf_add(&in, c->in.data + c->taken, rest))) {
 		rv_buf_fini(&in);
 		return false;
 	}
