@@ -29,6 +29,15 @@ PLUGINS = os.environ.get("RV_PLUGINS", os.path.join(BUILD, "plugins"))
 SLACK = float(os.environ.get("RV_SLACK", "1"))
 
 
+def sanitized():
+    """Whether this reeve has sanitizers in it (clang links them statically, so that ldd does not tell)."""
+    try:
+        with open(REEVE, "rb") as f:
+            return b"__asan_init" in f.read()
+    except OSError:
+        return False
+
+
 class Late(AssertionError):
     """A bounded wait that ran out."""
 

@@ -103,7 +103,7 @@ def test_an_idle_daemon_does_not_wake_up(reeve):
     assert r.term() == 0
 
 
-@pytest.mark.skipif("asan" in subprocess.run(["ldd", harness.REEVE], capture_output=True, text=True).stdout if os.path.exists(harness.REEVE) else False,
+@pytest.mark.skipif(harness.sanitized(),
                     reason="sanitizers use memory of their own")
 def test_private_memory_with_four_services_is_under_a_mebibyte(reeve):
     r = reeve("services: {%s}" % ", ".join("s%d: {command: [/bin/sleep, '1000']}" % i for i in range(4)))
