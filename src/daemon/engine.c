@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "daemon/hands.h"
+#include "daemon/proc.h"
 #include "daemon/say.h"
 #include "daemon/tell.h"
 #include "sys/clock.h"
@@ -132,6 +133,8 @@ static void start_now(struct rv_engine *g, rv_id id, uint64_t generation, const 
 	struct rv_err e;
 
 	if (rv_hands_start(h, &g->world, generation, r, &e)) {
+		free(h->why); /* of an earlier try */
+		h->why = NULL;
 		push(g, RV_EV_SPAWNED, id, generation);
 		return;
 	}
@@ -202,17 +205,22 @@ static bool on_context(void *ctx, rv_id id, struct rv_spawn *to)
 	return true;
 }
 
+/* With a command all signals but TERM are its own. An INT that it cannot take, because it does not run
+   or because reeve is ending, is meant for us: the first and the second one, like any. */
+static bool is_for_command(struct rv_engine *g, int number)
+{
+	bool ending = g->stop_signals || rv_core_closing(g->core);
+	struct rv_err e;
+
+	if (!g->commanded || number == SIGTERM || (number == SIGINT && ending))
+		return false;
+	return rv_engine_signal(g, g->conf->plan->exit_from, number, &e) || number != SIGINT;
+}
+
 void rv_engine_signalled(struct rv_engine *g, int number)
 {
-	rv_id main_id = g->conf->plan->exit_from;
-
-	if (g->commanded && number != SIGTERM) {
-		struct rv_err e;
-
-		if (!rv_engine_signal(g, main_id, number, &e) && number == SIGINT)
-			push(g, RV_EV_SHUTDOWN, RV_NO_ID, 0);
+	if (is_for_command(g, number))
 		return;
-	}
 	if (number != SIGTERM && number != SIGINT) {
 		if (number == SIGHUP)
 			rv_say(RV_INFO, NULL, "SIGHUP: ignored, this version does not reload");
@@ -273,7 +281,7 @@ static void do_signal(struct rv_engine *g, const struct rv_action *a)
 
 	rv_say(RV_DEBUG, g->hands[a->id].service->name, "stop step %u: SIG%s", a->step + 1,
 		rv_signal_name(s->signal));
-	rv_reaper_signal(g->world.reaper, a->id, s->signal, (enum rv_target)a->to);
+	rv_reaper_ask(g->world.reaper, a->id, s->signal, (enum rv_target)a->to);
 }
 
 static const char *name_of(const struct rv_engine *g, rv_id id)
@@ -560,6 +568,10 @@ bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 		if (g->conf->services[id].name &&
 			!rv_hands_open(&g->hands[id], &g->world, &g->conf->services[id], e))
 			return false;
+	if (!rv_proc_is_there())
+		rv_say(RV_WARN, NULL,
+			"/proc is not mounted: a process that leaves the group of its service is "
+			"not found until reeve ends; mount it: mount -t proc proc /proc");
 	push(g, RV_EV_BOOT, RV_NO_ID, 0);
 	return true;
 }

@@ -63,6 +63,11 @@ static bool parse_stat(char *text, struct rv_proc *to)
 	return true;
 }
 
+bool rv_proc_is_there(void)
+{
+	return !access("/proc/self/stat", R_OK);
+}
+
 bool rv_proc_look(pid_t pid, struct rv_proc *to)
 {
 	rv_auto_fd fd = open_proc(pid, "stat");

@@ -23,6 +23,8 @@ void rv_pids_fini(struct rv_pids *p);
 /* False when memory is refused. */
 bool rv_pids_add(struct rv_pids *p, pid_t pid);
 
+/* Without /proc a life is its main process and its group: nobody else of it can be found. */
+bool rv_proc_is_there(void);
 /* False: no such process (any more), or no /proc. */
 bool rv_proc_look(pid_t pid, struct rv_proc *to);
 /* Appends the children of all threads of `pid`. Without CONFIG_PROC_CHILDREN all of /proc is read. */

@@ -24,11 +24,26 @@ static bool signal_group(const struct rv_life *l, int number)
 	return !l->group_empty && !kill(-l->pid, number);
 }
 
-bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
+static bool deliver(
+	struct rv_reaper *r, rv_id id, const struct rv_pids *list, int number, enum rv_target to)
+{
+	const struct rv_life *l = &r->lives[id];
+	bool any = false;
+
+	switch (to) {
+	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
+	case RV_TO_GROUP: any = signal_group(l, number); break;
+	case RV_TO_TREE: any = signal_group(l, number); __attribute__((fallthrough));
+	case RV_TO_STRAYS: any = signal_strays(r, id, list, number) || any; break;
+	}
+	return any;
+}
+
+static bool reach(struct rv_reaper *r, rv_id id, int number, enum rv_target to, bool wake)
 {
 	struct rv_life *l = rv_kin_life(r, id);
 	struct rv_pids list = {0};
-	bool any = false;
+	bool any;
 
 	if (!l)
 		return false;
@@ -36,14 +51,21 @@ bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target 
 	if ((to == RV_TO_TREE || to == RV_TO_STRAYS) && l->reaped)
 		rv_kin_meet(r);
 	rv_kin_list(r, id, &list);
-	switch (to) {
-	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
-	case RV_TO_GROUP: any = signal_group(l, number); break;
-	case RV_TO_TREE: any = signal_group(l, number); __attribute__((fallthrough));
-	case RV_TO_STRAYS: any = signal_strays(r, id, &list, number) || any; break;
-	}
+	any = deliver(r, id, &list, number, to);
+	if (any && wake)
+		deliver(r, id, &list, SIGCONT, to);
 	rv_pids_fini(&list);
 	return any;
+}
+
+bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
+{
+	return reach(r, id, number, to, false);
+}
+
+bool rv_reaper_ask(struct rv_reaper *r, rv_id id, int number, enum rv_target to)
+{
+	return reach(r, id, number, to, number != SIGSTOP && number != SIGTSTP);
 }
 
 void rv_reaper_kill(struct rv_reaper *r, rv_id id)

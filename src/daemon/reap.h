@@ -32,11 +32,12 @@ void rv_reaper_destroy(struct rv_reaper *r);
 bool rv_reaper_grow(struct rv_reaper *r, size_t slots);
 
 /* A life was spawned. mark is copied (at most 63 bytes). One life a slot at a time. */
-void rv_reaper_add_life(struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
+void rv_reaper_add_life(
+	struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
 /* Another child of ours (probe command, plugin host): done is called once with how it ended. A helper
    is the leader of its own session; what it leaves behind is killed when it ends. */
-void rv_reaper_add_helper(struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how),
-	void *arg);
+void rv_reaper_add_helper(
+	struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how), void *arg);
 /* Forget the callback (the helper is still reaped, and killed now when `kill`). */
 void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool kill);
 
@@ -50,6 +51,8 @@ rv_time rv_reaper_wait(const struct rv_reaper *r);
 /* Signals the life: its main process, its group, all of its tree, or the tree without the group. A group gets a
    signal once, not each member. False: nobody was there. */
 bool rv_reaper_signal(struct rv_reaper *r, rv_id id, int number, enum rv_target to);
+/* The same, and wakes whom somebody has stopped (SIGSTOP, a terminal): only then can they obey. */
+bool rv_reaper_ask(struct rv_reaper *r, rv_id id, int number, enum rv_target to);
 /* KILL to the whole tree now, and to whatever is found of it in later turns until it is gone. */
 void rv_reaper_kill(struct rv_reaper *r, rv_id id);
 /* At the very end: kill and reap every child that is left, known or not (as PID 1: everything in the

@@ -22,6 +22,20 @@ static void ended(const struct rv_hands *h, struct rv_buf *to)
 	rv_buf_str(to, rv_exit_text(h->facts.exit, how, sizeof(how)));
 }
 
+/* With the last cause: the limit is only why there is no other try. */
+static void gave_up(const struct rv_hands *h, const struct rv_look *look, struct rv_buf *to)
+{
+	rv_buf_fmt(
+		to, "gave up after %u restart%s; ", look->restarts, look->restarts == 1 ? "" : "s");
+	if (h->why) {
+		rv_buf_str(to, h->why);
+		return;
+	}
+	ended(h, to);
+	if (!look->ready && h->probe_why && *h->probe_why)
+		rv_buf_fmt(to, "; last check: %s", h->probe_why);
+}
+
 void rv_tell_why(
 	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to)
 {
@@ -42,10 +56,7 @@ void rv_tell_why(
 		rv_buf_fmt(to, "not ready within %s; last check: %s",
 			rv_text_dur(h->service->ready.timeout, time, sizeof(time)), probe_cause(h));
 		break;
-	case RV_WHY_LIMIT:
-		rv_buf_fmt(to, "gave up after %u restarts; ", look->restarts);
-		ended(h, to);
-		break;
+	case RV_WHY_LIMIT: gave_up(h, look, to); break;
 	case RV_WHY_UPDATE: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
 	case RV_WHY_DEPENDENCY:
 	case RV_WHY_DEPENDENCY_FAILED:

@@ -1,0 +1,382 @@
+"""The end of services and of reeve in hard cases (R-58...R-66, R-72, R-75...R-92, R-98, R-99; field cases 05, 11, 13)."""
+import os
+import signal
+import time
+
+import pytest
+
+from harness import alive, state_of, until
+from test_boot import DIAMOND, NODE, events, graph, when
+
+DEAF = "[/bin/sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']"
+
+
+def in_reverse(ev, edges, gone=lambda ev, name: when(ev, "gone", name)):
+    """Every dependent was gone before what it needs was asked to go."""
+    for name, needs in edges.items():
+        for n in needs:
+            assert gone(ev, name) <= when(ev, "term", n), "%s was asked to go while %s was there: %s" % (n, name, ev)
+
+
+# R-58 R-75
+def test_the_reverse_order_waits_for_one_that_has_to_be_killed(reeve):
+    deaf = NODE.replace("time.sleep(slow); say(\"gone\"); os._exit(0)", "time.sleep(60) if name == 'queue' else (time.sleep(slow), say('gone'), os._exit(0))")
+    slow = {"web": {"slow": 0.2}, "api": {"slow": 0.3}, "cache": {"slow": 0.3}, "queue": {"timeout": "1s"}, "db": {"slow": 0.05}}
+    r = reeve(graph(DIAMOND, slow), files={"node.py": deaf})
+    r.wait_ready()
+    assert r.term() == 0
+    ev = events(r)
+    assert when(ev, "term", "db") - when(ev, "term", "queue") >= 0.95, "db is asked when queue is killed"
+    assert abs(when(ev, "term", "cache") - when(ev, "term", "queue")) < 0.3, "branches go side by side"
+    in_reverse(ev, {n: [m for m in needs if n != "queue"] for n, needs in DIAMOND.items()})
+    assert "queue: did not stop in time: killed" in r.stderr
+
+
+def test_what_stands_on_a_killed_service_goes_in_order_and_waits_for_it(reeve):
+    edges = DIAMOND
+    text = graph(edges, {"web": {"slow": 0.2}, "api": {"slow": 0.2}}).replace("  db:\n", "  db:\n    restart: {on: never}\n")
+    r = reeve(text, files={"node.py": NODE})
+    r.wait_ready()
+    os.kill(r.service("db")["pid"], signal.SIGKILL)
+    for name in ("web", "api", "cache", "queue"):
+        r.wait_state(name, "waiting")
+    assert r.service("db")["state"] in ("failed", "exited")
+    ev = events(r)
+    in_reverse(ev, {n: [m for m in needs if m != "db"] for n, needs in edges.items()})
+    assert sum(1 for e in ev if e[0] == "start") == 5, "nothing is started on a ground that is not there"
+    assert r.ctl("start", "db").returncode == 0
+    r.wait_ready()
+    assert r.term() == 0
+
+
+def test_stopping_one_takes_its_dependents_down_in_order(reeve):
+    r = reeve(graph(DIAMOND, {"web": {"slow": 0.2}, "api": {"slow": 0.2}}), files={"node.py": NODE})
+    r.wait_ready()
+    assert r.ctl("stop", "cache").returncode == 0
+    ev = events(r)
+    in_reverse([e for e in ev], {"web": ["api"], "api": ["cache"]})
+    now = r.services()
+    assert now["db"]["state"] == now["queue"]["state"] == "ready", "what does not stand on it is left alone"
+    assert r.term() == 0
+
+
+# R-58: the same order when a start failed
+def test_a_failed_boot_goes_back_in_reverse_and_side_by_side(reeve):
+    text = graph(DIAMOND, {"api": {"slow": 0.2}, "cache": {"slow": 0.2}, "queue": {"slow": 0.2}})
+    text += "\n  last: {command: [/bin/sh, -c, 'exit 7'], needs: [web, api], ready: {fd: 3}}"
+    r = reeve(text, files={"node.py": NODE})
+    assert r.wait(30) == 10
+    ev = events(r)
+    in_reverse(ev, DIAMOND)
+    assert abs(when(ev, "term", "cache") - when(ev, "term", "queue")) < 0.3
+    assert "last: failed: exited with 7" in r.stderr
+
+
+WRAP = """
+python3 -c 'import signal,time,os
+def t(*_): time.sleep(0.8); open("clean","w").close(); os._exit(0)
+signal.signal(15,t)
+open("armed","w").close()
+while True: time.sleep(60)' &
+( trap "" TERM; while :; do sleep 0.05 & wait; done ) &
+wait
+"""
+
+WRAPPED = """
+services:
+  w:
+    command: [/bin/sh, wrap.sh]
+    working-dir: "${env.TMPDIR}"
+    environment: {FC: "11"}
+    stop: {signal: TERM, timeout: 1500ms}
+"""
+
+
+def fc(r, value):
+    needle = ("FC=" + value).encode()
+    found = []
+    for pid in r.leftovers():
+        try:
+            with open("/proc/%d/environ" % pid, "rb") as f:
+                if needle in f.read().split(b"\0"):
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+# R-76: also what is forked in the middle of the stop
+@pytest.mark.parametrize("verb", ["stop", "restart", "term"])
+def test_a_deaf_child_that_keeps_forking_has_its_time_and_is_gone_then(reeve, verb):
+    r = reeve(WRAPPED, files={"wrap.sh": WRAP})
+    until("the child to be armed", lambda: os.path.exists(r.path("armed")))
+    first = r.service("w")["pid"]
+    t = time.monotonic()
+    if verb == "term":
+        assert r.term() == 0
+    else:
+        assert r.ctl(verb, "w").returncode == 0
+    took = time.monotonic() - t
+    assert os.path.exists(r.path("clean")), "the slow child had its time"
+    assert 1.4 <= took < 6, took
+    if verb == "restart":
+        until("one set", lambda: r.service("w")["pid"] != first and r.service("w")["state"] == "ready")
+        assert not alive(first)
+        assert len([p for p in fc(r, "11") if open("/proc/%d/cmdline" % p, "rb").read() == b"/bin/sh\0wrap.sh\0"]) <= 2
+        assert r.ctl("stop", "w").returncode == 0
+    assert not fc(r, "11")
+    if verb != "term":
+        assert r.service("w")["state"] == "stopped"
+        assert r.term() == 0
+
+
+# R-76: a service that forks as fast as it can, each child deaf and in a session of its own
+def test_a_service_that_forks_at_a_high_rate_is_stopped_whole(reeve):
+    r = reeve("""
+services:
+  bomb: {command: [/usr/bin/python3, bomb.py], working-dir: "${env.TMPDIR}", environment: {FC: bomb}, stop: {signal: TERM, timeout: 300ms}}
+  calm: {command: [/bin/sleep, "1000"]}
+""", files={"bomb.py": """
+import os, signal, time
+signal.signal(15, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+open("going", "w").close()
+while True:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(0.4)
+            os._exit(0)
+        os._exit(0)
+    time.sleep(0.002)
+"""})
+    until("the forking", lambda: os.path.exists(r.path("going")))
+    time.sleep(0.3)
+    got = r.ctl("stop", "bomb", timeout=30)
+    assert got.returncode == 0, got.stderr
+    assert not fc(r, "bomb")
+    assert r.service("calm")["restarts"] == 0
+    assert r.term() == 0
+
+
+# R-75: a stopped process cannot obey before it is continued
+def test_a_service_that_is_stopped_by_a_signal_can_still_obey(reeve):
+    r = reeve("""
+services:
+  a:
+    command: [/bin/sh, -c, 'trap "touch clean; exit 0" TERM; echo >&3; while :; do sleep 0.05; done']
+    working-dir: "${env.TMPDIR}"
+    ready: {fd: 3}
+    stop: {signal: TERM, timeout: 10s}
+""")
+    r.wait_ready()
+    pid = r.service("a")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    until("the stop", lambda: state_of(pid) == "T")
+    t = time.monotonic()
+    assert r.ctl("stop", "a").returncode == 0
+    assert time.monotonic() - t < 8, "it was not killed but asked"
+    assert os.path.exists(r.path("clean"))
+    assert r.term() == 0
+
+
+# R-72: the first signal finds the rollback under way, the second is obeyed at once
+def test_term_in_the_middle_of_a_rollback_keeps_the_first_error_and_a_second_one_ends_it(reeve):
+    text = """
+services:
+  a: {command: %s, stop: {signal: TERM, timeout: %%s}}
+  b: {command: [/bin/sh, -c, 'exit 7'], needs: [a], ready: {fd: 3}}
+""" % DEAF
+    r = reeve(text % "1s")
+    r.wait_text("b: failed: exited with 7")
+    r.signal(signal.SIGTERM)
+    assert r.wait() == 10
+    assert "b: failed: exited with 7" in r.stderr
+    r = reeve(text % "60s")
+    r.wait_text("b: failed: exited with 7")
+    r.signal(signal.SIGTERM)
+    r.wait_text("SIGTERM")
+    t = time.monotonic()
+    r.signal(signal.SIGTERM)
+    assert r.wait() == 128 + 15
+    assert time.monotonic() - t < 5
+    assert "b: failed: exited with 7" in r.stderr
+
+
+# R-92 R-66
+@pytest.mark.parametrize("pid1", [False, pytest.param(True, marks=pytest.mark.pid1)], ids=["as_a_child", "as_pid_1"])
+def test_two_terms_during_boot_end_it_within_two_seconds(reeve, pid1):
+    r = reeve("""
+services:
+  a: {command: %s, stop: {signal: TERM, timeout: 60s}}
+  b: {command: %s, needs: [a], ready: {fd: 3, timeout: 60s}, stop: {signal: TERM, timeout: 60s}}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""" % (DEAF, DEAF), pid1=pid1)
+    r.wait_state("b", "starting")
+    t = time.monotonic()
+    r.signal(signal.SIGTERM)
+    r.wait_text("SIGTERM")
+    r.signal(signal.SIGTERM)
+    assert r.wait() == 128 + 15
+    assert time.monotonic() - t < 5
+    assert "c: ready" not in r.stderr
+
+
+# R-92 with a command: the first INT goes to it, and a second one when it has gone is still a second one
+def test_interrupts_end_everything_also_behind_a_command_that_has_left(reeve):
+    r = reeve("services: {deaf: {command: %s, stop: {signal: TERM, timeout: 60s}}}" % DEAF,
+              args=("--", "/bin/sh", "-c", 'trap "exit 3" INT; echo up; while :; do sleep 0.05; done'))
+    r.wait_text("up", source="stdout")
+    r.signal(signal.SIGINT)
+    until("the command to leave", lambda: r.service("main").get("state") not in ("ready", "starting"))
+    r.signal(signal.SIGINT)
+    time.sleep(0.2)
+    r.signal(signal.SIGINT)
+    assert r.wait(8) in (3, 130)
+
+
+# R-83 R-84 R-89: every start that was under way is either stopped or never made
+def test_everything_can_be_stopped_while_it_boots(reeve):
+    one = "{command: [/bin/sh, -c, 'sleep 0.2; echo >&3; exec sleep 1000'], ready: {fd: 3}, environment: {FC: boot}%s}"
+    names = ["s%d" % i for i in range(12)]
+    text = "reeve: {max-starts: 3}\nservices:\n"
+    for i, n in enumerate(names):
+        text += "  %s: %s\n" % (n, one % (", needs: [%s]" % names[i - 4] if i >= 4 else ""))
+    text += "  keep: {command: [/bin/sleep, '1000']}\n"
+    r = reeve(text)
+    until("some to be up", lambda: sum(s["state"] == "ready" for s in r.services().values()) >= 2)
+    got = r.ctl("stop", *names)
+    assert got.returncode == 0, got.stderr
+    now = r.services()
+    assert {now[n]["state"] for n in names} == {"stopped"}, now
+    assert now["keep"]["state"] == "ready"
+    assert not fc(r, "boot")
+    assert r.ctl("start", *names).returncode == 0
+    r.wait_ready()
+    assert r.term() == 0
+
+
+# R-88 R-90
+def test_what_waits_for_a_permit_is_never_started_once_reeve_closes(reeve):
+    r = reeve("""
+reeve: {max-starts: 1}
+services:
+  slow: {command: [/bin/sh, -c, 'echo 1 >> begun; sleep 1000'], ready: {fd: 3, timeout: 60s}, working-dir: "${env.TMPDIR}"}
+  queued1: {command: [/bin/sh, -c, 'echo 1 >> begun; sleep 1000'], ready: {fd: 3}, working-dir: "${env.TMPDIR}"}
+  queued2: {command: [/bin/sh, -c, 'echo 1 >> begun; sleep 1000'], ready: {fd: 3}, working-dir: "${env.TMPDIR}"}
+""")
+    until("the first", lambda: r.read("begun"))
+    assert sum(s["state"] == "queued" for s in r.services().values()) == 2
+    assert r.term() == 0
+    assert r.read("begun") == "1\n"
+
+
+# R-90: a start that fails gives its permit back
+def test_a_failed_start_gives_its_permit_to_the_next(reeve):
+    r = reeve("""
+reeve: {max-starts: 1, on-boot-failure: continue}
+services:
+  a: {command: [/nonexistent]}
+  b: {command: [/bin/sh, -c, 'exit 3'], ready: {fd: 3}}
+  c: {command: [/bin/sh, -c, 'echo >&3; exec sleep 1000'], ready: {fd: 3}}
+""")
+    r.wait_state("c", "ready")
+    assert r.term() == 0
+
+
+# R-83 R-86: the client that asked for the start goes away; what it created is known and is stopped
+def test_a_start_whose_client_has_gone_is_owned_and_stopped(reeve):
+    import subprocess
+    import harness
+    r = reeve("""
+services:
+  keep: {command: [/bin/sleep, "1000"]}
+  slow: {command: [/bin/sh, -c, 'sleep 1; echo >&3; exec sleep 1000'], ready: {fd: 3}, startup: disabled, environment: {FC: slow}}
+""")
+    r.wait_ready()
+    client = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "start", "slow"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    r.wait_state("slow", "starting")
+    client.kill()
+    client.wait()
+    r.wait_state("slow", "ready")
+    assert r.ctl("stop", "slow").returncode == 0
+    assert not fc(r, "slow")
+    assert r.term() == 0
+
+
+# R-80: many stops at one time are one stop with one result
+def test_stops_at_the_same_time_share_one_stop(reeve):
+    import subprocess
+    import harness
+    r = reeve("""
+services:
+  keep: {command: [/bin/sleep, "1000"]}
+  a:
+    command: [/bin/sh, -c, 'trap "echo term >> terms; sleep 0.5; exit 0" TERM; echo >&3; while :; do sleep 0.05; done']
+    working-dir: "${env.TMPDIR}"
+    ready: {fd: 3}
+""")
+    r.wait_ready()
+    many = [subprocess.Popen([harness.REEVECTL, "-s", r.socket, "stop", "a"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(6)]
+    assert [p.wait(20) for p in many] == [0] * 6
+    assert r.read("terms") == "term\n"
+    assert r.ctl("stop", "a").returncode == 0
+    assert r.term() == 0
+
+
+# R-98, field case 13
+def test_exit_from_a_task_ends_reeve_with_the_tasks_status(reeve):
+    for code in (0, 5):
+        r = reeve("""
+reeve: {exit-from: job}
+services:
+  db: {command: [/bin/sleep, "1000"]}
+  job: {command: [/bin/sh, -c, 'sleep 0.2; exit %d'], type: task, needs: [db]}
+""" % code)
+        assert r.wait() == code, r.stderr
+        assert "db: stopped" in r.stderr
+
+
+# R-91
+def test_term_leaves_children_alone_that_reeve_did_not_start(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}",
+              wrap=("/bin/sh", "-c", 'env -u STORY_MARK sleep 30 & echo $! > other; exec "$0" "$@"'))
+    r.wait_ready()
+    other = int(r.read("other"))
+    assert r.term() == 0
+    assert alive(other), "what was there before us goes on after us"
+    os.kill(other, signal.SIGKILL)
+
+
+# R-79
+@pytest.mark.pid1
+def test_it_works_below_another_init(reeve):
+    r = reeve("services: {a: {command: [/bin/sh, -c, '(setsid sleep 0.2 &); exec sleep 1000']}, b: {command: [/bin/sleep, '1000'], needs: [a]}}",
+              wrap=("unshare", "-p", "-f", "--mount-proc", "--kill-child", "/usr/bin/python3", "-c", """
+import os, signal, sys
+child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+signal.signal(15, lambda *_: os.kill(child, 15))
+while True:
+    try: pid, status = os.wait()
+    except InterruptedError: continue
+    if pid == child: os._exit(os.waitstatus_to_exitcode(status) & 255)
+"""))
+    r.wait_ready()
+    from harness import children_of
+    init = until("the init", lambda: children_of(r.proc.pid))[0]
+    os.kill(init, signal.SIGTERM)
+    assert r.wait() == 0
+
+
+# R-81 R-82: what could not be stopped stays ours, is named, and the next stop acts again
+@pytest.mark.pid1
+def test_a_hasty_stop_that_ran_out_may_be_asked_again(reeve):
+    r = reeve("services: {keep: {command: [/bin/sleep, '1000']}, a: {command: %s, stop: {signal: TERM, timeout: 2s}}}" % DEAF)
+    r.wait_ready()
+    got = r.ctl("stop", "a", "--timeout", "200ms")
+    assert got.returncode == 6, (got.returncode, got.stderr)
+    assert r.service("a")["state"] in ("stopping", "killing") and r.service("a")["pid"]
+    assert r.ctl("stop", "a").returncode == 0
+    assert r.service("a")["state"] == "stopped"
+    assert r.term() == 0
