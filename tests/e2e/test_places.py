@@ -1,6 +1,5 @@
 """Where reeve can live and what it costs there: ordinary user, read-only root, memory, quiet (design: truths 5 and 7)."""
 import os
-import subprocess
 import time
 
 import pytest
