@@ -626,11 +626,11 @@ static void without_any_file_the_command_is_all_there_is(void **state)
 	struct rv_conf *conf;
 
 	(void)state;
-	if (!access(RV_SYSCONF_DIR "/reeve.yaml", F_OK) || !access(RV_SYSCONF_DIR "/reeve.d", F_OK))
+	if (!access(RV_CONFIG_DIR "/reeve.yaml", F_OK) || !access(RV_CONFIG_DIR "/reeve.d", F_OK))
 		skip();
 	assert_null(rv_draft_read(NULL, NULL, NULL, &c));
 	assert_string_equal(rv_buf_text(&c.text),
-		"cannot read " RV_SYSCONF_DIR
+		"cannot read " RV_CONFIG_DIR
 		"/reeve.yaml: No such file or directory; name a file with -c\n");
 	rv_complaints_fini(&c);
 	d = rv_draft_read(NULL, NULL, shell, &c);
