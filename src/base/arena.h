@@ -12,8 +12,8 @@ struct rv_arena_block;
 struct rv_arena {
 	struct rv_arena_block *last;
 	size_t used; /* bytes given out, all blocks */
-	size_t max;  /* bound on `used`; 0: 256 MiB */
-	bool full;   /* an allocation was refused; sticky */
+	size_t max; /* bound on `used`; 0: 256 MiB */
+	bool full; /* an allocation was refused; sticky */
 };
 
 void rv_arena_fini(struct rv_arena *a);

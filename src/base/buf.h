@@ -8,11 +8,11 @@
 #include "base/err.h"
 
 struct rv_buf {
-	char *data;  /* owned; NUL-terminated whenever it is not NULL */
-	size_t len;  /* bytes in use, without the NUL */
+	char *data; /* owned; NUL-terminated whenever it is not NULL */
+	size_t len; /* bytes in use, without the NUL */
 	size_t room; /* bytes allocated */
-	size_t max;  /* never grows past this many bytes; 0: 64 MiB */
-	bool full;   /* something did not fit, or memory was refused; sticky */
+	size_t max; /* never grows past this many bytes; 0: 64 MiB */
+	bool full; /* something did not fit, or memory was refused; sticky */
 };
 
 void rv_buf_fini(struct rv_buf *b);

@@ -5,21 +5,21 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define RV_MUST_CHECK  __attribute__((warn_unused_result))
+#define RV_MUST_CHECK	__attribute__((warn_unused_result))
 #define RV_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
 /* Classes of errors; each maps to an exit status (design: `reeve` 78, 10, 11, 12, 70). */
 enum rv_code {
 	RV_ERR_NONE,
-	RV_ERR_CONFIG,   /* the configuration is wrong: 78 */
-	RV_ERR_USAGE,    /* the command line is wrong: 2 */
-	RV_ERR_SYSTEM,   /* the system refused: errno is in the text */
-	RV_ERR_START,    /* a service could not be started: 10 */
-	RV_ERR_NO_SUCH,  /* no service of that name: reevectl 4 */
-	RV_ERR_DENIED,   /* not permitted: reevectl 5 */
-	RV_ERR_TIMEOUT,  /* a bound passed: reevectl 6 */
-	RV_ERR_STALE,    /* the request is for an earlier life: reevectl 8 */
-	RV_ERR_REFUSED,  /* not possible now, e.g. a start during shutdown: reevectl 1 */
+	RV_ERR_CONFIG, /* the configuration is wrong: 78 */
+	RV_ERR_USAGE, /* the command line is wrong: 2 */
+	RV_ERR_SYSTEM, /* the system refused: errno is in the text */
+	RV_ERR_START, /* a service could not be started: 10 */
+	RV_ERR_NO_SUCH, /* no service of that name: reevectl 4 */
+	RV_ERR_DENIED, /* not permitted: reevectl 5 */
+	RV_ERR_TIMEOUT, /* a bound passed: reevectl 6 */
+	RV_ERR_STALE, /* the request is for an earlier life: reevectl 8 */
+	RV_ERR_REFUSED, /* not possible now, e.g. a start during shutdown: reevectl 1 */
 	RV_ERR_PROTOCOL, /* the peer sent what it may not send */
 	RV_ERR_INTERNAL, /* our own mistake: 70 */
 };

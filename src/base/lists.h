@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Tables for the eye: one word a line, what it means beside it. clang-format would undo that. */
+/* clang-format off */
+
 /* What a service is doing. One vocabulary in code, JSON, logs and man pages. */
 #define RV_STATES(X)                                                                               \
 	X(RV_STOPPED, "stopped")     /* nothing runs, nothing is asked for */                      \
@@ -54,27 +57,28 @@
 #define RV_LIST_ENUM(id, name) id,
 #define RV_LIST_NAME(id, name) name,
 
+/* clang-format on */
 enum rv_state { RV_STATES(RV_LIST_ENUM) RV_STATE_COUNT };
 enum rv_why { RV_WHYS(RV_LIST_ENUM) RV_WHY_COUNT };
 enum rv_hook { RV_HOOKS(RV_LIST_ENUM) RV_HOOK_COUNT };
 
 /* Monotonic nanoseconds. Wall time is for printing only. */
 typedef int64_t rv_time;
-#define RV_US    INT64_C(1000)
-#define RV_MS    INT64_C(1000000)
-#define RV_SEC   INT64_C(1000000000)
+#define RV_US	 INT64_C(1000)
+#define RV_MS	 INT64_C(1000000)
+#define RV_SEC	 INT64_C(1000000000)
 #define RV_NEVER INT64_MAX
 
 /* How a process ended: 0..255 its code; 256 + n: killed by signal n; -1: not known, or not ended. */
 typedef int32_t rv_exit;
-#define RV_EXIT_UNKNOWN   (-1)
+#define RV_EXIT_UNKNOWN	  (-1)
 #define RV_EXIT_SIGNAL(n) (256 + (n))
 
 /* The answer to a question put to the world. */
 enum rv_verdict {
-	RV_OK,    /* yes: ready, healthy, done, alive */
+	RV_OK, /* yes: ready, healthy, done, alive */
 	RV_RETRY, /* not yet, or cannot tell: this attempt is over */
-	RV_FAIL,  /* no, and it never will: permanent; confirm: lost */
+	RV_FAIL, /* no, and it never will: permanent; confirm: lost */
 };
 
 #endif

@@ -11,10 +11,11 @@ static const char *const states[] = {RV_STATES(RV_LIST_NAME)};
 static const char *const whys[] = {RV_WHYS(RV_LIST_NAME)};
 static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME)};
 
-#define SIGNALS(X)                                                                                 \
-	X(HUP) X(INT) X(QUIT) X(ILL) X(TRAP) X(ABRT) X(BUS) X(FPE) X(KILL) X(USR1) X(SEGV)         \
-	X(USR2) X(PIPE) X(ALRM) X(TERM) X(STKFLT) X(CHLD) X(CONT) X(STOP) X(TSTP) X(TTIN)          \
-	X(TTOU) X(URG) X(XCPU) X(XFSZ) X(VTALRM) X(PROF) X(WINCH) X(IO) X(PWR) X(SYS)
+#define SIGNALS(X)                                                                                \
+	X(HUP)                                                                                    \
+	X(INT) X(QUIT) X(ILL) X(TRAP) X(ABRT) X(BUS) X(FPE) X(KILL) X(USR1) X(SEGV) X(USR2)       \
+		X(PIPE) X(ALRM) X(TERM) X(STKFLT) X(CHLD) X(CONT) X(STOP) X(TSTP) X(TTIN) X(TTOU) \
+			X(URG) X(XCPU) X(XFSZ) X(VTALRM) X(PROF) X(WINCH) X(IO) X(PWR) X(SYS)
 #define SIGNAL_ENTRY(name) {SIG##name, #name},
 
 static const struct {
@@ -100,8 +101,9 @@ int rv_signal_from_name(const char *name)
 			return signals[i].number;
 	if (!strncasecmp(name, "RTMIN+", 6)) {
 		n = strtol(name + 6, &end, 10);
-		return *end || end == name + 6 || n < 0 || SIGRTMIN + n > SIGRTMAX ? 0
-										    : SIGRTMIN + (int)n;
+		return *end || end == name + 6 || n < 0 || SIGRTMIN + n > SIGRTMAX
+			? 0
+			: SIGRTMIN + (int)n;
 	}
 	if (*name < '0' || *name > '9')
 		return 0;

@@ -145,7 +145,7 @@ struct rv_service {
 	   `environment`. reeve's own (LISTEN_*, NOTIFY..., REEVE_*) are added at spawn. */
 	const char *const *env;
 	size_t env_inherited; /* the first so many came from reeve's own environment and nobody set them */
-	size_t env_weak;      /* the first so many lose to a plugin's additions: inherited and sandbox */
+	size_t env_weak; /* the first so many lose to a plugin's additions: inherited and sandbox */
 	const uint16_t *ports; /* that it binds itself: `ports` and the recipe's */
 	size_t port_count;
 	const struct rv_listen *listen;

@@ -202,7 +202,8 @@ static void take_out(struct layers *l, const char *entry)
 {
 	size_t n = name_length(entry), i = 0;
 
-	while (i < l->count && (l->list[i][0] != entry[0] || strncmp(l->list[i], entry, n + 1) != 0))
+	while (i < l->count &&
+		(l->list[i][0] != entry[0] || strncmp(l->list[i], entry, n + 1) != 0))
 		i++;
 	if (i == l->count)
 		return;

@@ -21,21 +21,23 @@ struct rv_view {
 	const char *name, *summary, *plugin;
 	struct rv_look look;
 	bool essential, enabled;
-	pid_t pid;           /* 0: none */
-	const char *detail;  /* one sentence: why it is there, last cause; "" when there is nothing */
-	const char *other;   /* name of look.other, or NULL */
+	pid_t pid; /* 0: none */
+	const char
+		*detail; /* one sentence: why it is there, last cause; "" when there is nothing */
+	const char *other; /* name of look.other, or NULL */
 };
 
 /* Told of each change, in order; registered by the control server and by `reeve`'s own lines. */
 struct rv_watcher {
 	struct rv_watcher *next;
-	void (*changed)(struct rv_watcher *w, rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
+	void (*changed)(struct rv_watcher *w,
+		rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
 };
 
 /* conf: planned; owned by the engine from now on, with host. Nothing is opened or started yet, so that the
    control socket can be claimed first. */
-struct rv_engine *rv_engine_create(struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host,
-	struct rv_err *e);
+struct rv_engine *rv_engine_create(
+	struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host, struct rv_err *e);
 void rv_engine_destroy(struct rv_engine *g);
 /* Opens logs and listeners of all services, then asks the core to boot. */
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e);

@@ -292,8 +292,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_service *s = h->service;
 	struct rv_spawn sp = h->context;
 	size_t n = env_count(sp.env);
-	rv_auto_free const char **env =
-		calloc(n + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
+	rv_auto_free const char **env = calloc(
+		n + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
 	char mark[MARK_MAX + 24];
 	int ready_fd;
@@ -320,8 +320,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	if (!sp.argv)
 		return rv_fail(
 			e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
-	return give_output(h, &sp, e) &&
-		spawn(h, w, &sp, generation, strchr(mark, '=') + 1, e);
+	return give_output(h, &sp, e) && spawn(h, w, &sp, generation, strchr(mark, '=') + 1, e);
 }
 
 void rv_hands_exited(struct rv_hands *h, rv_exit how)

@@ -13,7 +13,8 @@ struct rv_listener;
    told. service is for messages. An IPv6 address is IPv6 only ([::] leaves 0.0.0.0 to others), so
    that what is written is what is bound, whatever the machine's default. The descriptor blocks, as a
    service expects. */
-struct rv_listener *rv_listener_open(const struct rv_listen *l, const char *service, struct rv_err *e);
+struct rv_listener *rv_listener_open(
+	const struct rv_listen *l, const char *service, struct rv_err *e);
 /* Closes; removes a UNIX socket's path if it is still ours. NULL is fine. */
 void rv_listener_close(struct rv_listener *l);
 /* The descriptor to pass at the next spawn. */

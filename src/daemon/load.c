@@ -186,7 +186,8 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 			tables[known++] = *t;
 		else
 			tables[known++] = (struct rv_plugin_table){.name = plugins[i],
-				.error = "not loaded in the running reeve; `reeve check` can tell more"};
+				.error = "not loaded in the running reeve; `reeve check` can tell "
+					 "more"};
 	}
 	if (tables)
 		conf = rv_conf_build(draft, tables, known, our_environment(), NULL, c);

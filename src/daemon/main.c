@@ -238,8 +238,8 @@ static int say_failed(const struct rv_err *e)
 }
 
 /* The loop, from the boot to the end. Owns nothing that was given but `g`. */
-static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files,
-	const sigset_t *set)
+static int run_loop(
+	struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files, const sigset_t *set)
 {
 	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rv_control *control;
@@ -323,8 +323,8 @@ static int show(enum verb verb, struct rv_conf *conf, struct rv_hostlink *host)
 /* The host is forked before anything is read, so that it loads plugins while we read. */
 static int load_and_act(const struct words *w, const sigset_t *set)
 {
-	struct rv_load files = {w->path_count ? w->paths : NULL, w->plugin_dir,
-		(const char *const *)w->command};
+	struct rv_load files = {
+		w->path_count ? w->paths : NULL, w->plugin_dir, (const char *const *)w->command};
 	struct rv_complaints c = {0};
 	struct rv_hostlink *host;
 	struct rv_conf *conf;

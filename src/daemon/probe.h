@@ -29,8 +29,9 @@ struct rv_prober_env {
 
 /* For one life. check and service must outlive it. context: how exec probes run (user, directory,
    environment: argv, out, err and fds are replaced); copied shallowly, must outlive it too. */
-struct rv_prober *rv_prober_create(const struct rv_prober_env *env, const struct rv_service *service,
-	uint64_t generation, const struct rv_check *check, const struct rv_spawn *context);
+struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
+	const struct rv_service *service, uint64_t generation, const struct rv_check *check,
+	const struct rv_spawn *context);
 /* Drops whatever is in flight; no callback comes any more. NULL is fine. */
 void rv_prober_destroy(struct rv_prober *p);
 /* ready.fd: the write end for the child (number check->fd there), valid until rv_prober_spawned. -1 when

@@ -10,7 +10,7 @@
 #include "base/err.h"
 
 struct rv_spawn_fd {
-	int ours;  /* stays open here */
+	int ours; /* stays open here */
 	int child; /* number over there, >= 3, sorted or not; or 0: stdin instead of /dev/null */
 };
 
@@ -30,15 +30,16 @@ struct rv_ident {
 
 struct rv_spawn {
 	const char *const *argv; /* argv[0] with a slash: that file; else sought in PATH of `env` */
-	const char *const *env;  /* complete; NULL-terminated. "LISTEN_PID=" (empty) is filled in with
+	const char *const
+		*env; /* complete; NULL-terminated. "LISTEN_PID=" (empty) is filled in with
 	                            the child's pid when present */
-	const char *dir;         /* NULL: "/" */
+	const char *dir; /* NULL: "/" */
 	struct rv_ident who;
-	int umask;               /* -1: 022 */
+	int umask; /* -1: 022 */
 	const struct rv_spawn_limit *limits;
 	size_t limit_count;
 	bool our_stdin; /* 0 is ours; else /dev/null */
-	int out, err;            /* descriptors for 1 and 2, -1: /dev/null; stdin is /dev/null */
+	int out, err; /* descriptors for 1 and 2, -1: /dev/null; stdin is /dev/null */
 	const struct rv_spawn_fd *fds;
 	size_t fd_count;
 };

@@ -53,7 +53,8 @@ struct record {
 	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
 	bool narrow, spared, leaving_seen, stuck, killed, was_ready_once, uncounted;
 	int ask; /* -1, or a hook number; 100: probe, 101: health */
-	uint32_t asked, rest_asked; /* steps whose target, or whose strays, got their signal: a bit each */
+	uint32_t asked,
+		rest_asked; /* steps whose target, or whose strays, got their signal: a bit each */
 	uint64_t ended_turn;
 	uint32_t restarts, in_window;
 	rv_time window_began, due, kill_at, since, spawn_failed_at;

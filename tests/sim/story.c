@@ -90,7 +90,7 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 	case RV_ACT_DROP: snprintf(to, size, "drop %s", hook_name(a->hook)); break;
 	case RV_ACT_SIGNAL:
 		snprintf(to, size, "signal, step %u%s", a->step,
-			a->to == RV_TO_TREE	    ? ", to the tree"
+			a->to == RV_TO_TREE		? ", to the tree"
 				: a->to == RV_TO_STRAYS ? ", to the strays"
 							: "");
 		break;

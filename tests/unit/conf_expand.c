@@ -249,7 +249,8 @@ static void an_environment_tells_what_is_inherited_and_what_is_weak(void **state
 {
 	const char *ours[] = {"HOME=/root", "A=1", "B=1", NULL};
 	struct got g = read_given((struct given){.environ = ours,
-		.yaml = "environment: {B: 2, C: 2}\nservices: {s: {command: x, environment: {C: 3}}}\n"});
+		.yaml = "environment: {B: 2, C: 2}\nservices: {s: {command: x, environment: {C: "
+			"3}}}\n"});
 
 	(void)state;
 	assert_non_null(g.conf);
