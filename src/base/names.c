@@ -11,12 +11,12 @@ static const char *const states[] = {RV_STATES(RV_LIST_NAME)};
 static const char *const whys[] = {RV_WHYS(RV_LIST_NAME)};
 static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME)};
 
-#define SIGNALS(X)                                                                                \
-	X(HUP)                                                                                    \
-	X(INT) X(QUIT) X(ILL) X(TRAP) X(ABRT) X(BUS) X(FPE) X(KILL) X(USR1) X(SEGV) X(USR2)       \
-		X(PIPE) X(ALRM) X(TERM) X(STKFLT) X(CHLD) X(CONT) X(STOP) X(TSTP) X(TTIN) X(TTOU) \
-			X(URG) X(XCPU) X(XFSZ) X(VTALRM) X(PROF) X(WINCH) X(IO) X(PWR) X(SYS)
-#define SIGNAL_ENTRY(name) {SIG##name, #name},
+/* clang-format off */
+#define SIGNALS(X)                                                                                 \
+	X(HUP) X(INT) X(QUIT) X(ILL) X(TRAP) X(ABRT) X(BUS) X(FPE) X(KILL) X(USR1) X(SEGV)         \
+	X(USR2) X(PIPE) X(ALRM) X(TERM) X(STKFLT) X(CHLD) X(CONT) X(STOP) X(TSTP) X(TTIN)          \
+	X(TTOU) X(URG) X(XCPU) X(XFSZ) X(VTALRM) X(PROF) X(WINCH) X(IO) X(PWR) X(SYS)
+/* clang-format on */
 
 static const struct {
 	int number;

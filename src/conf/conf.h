@@ -47,8 +47,8 @@ struct rv_plugin_table {
 
 /* What a plugin's start hook returned in rehearsal. Strings are copied by rv_conf_plan. */
 struct rv_recipe {
-	const char *const
-		*argv; /* NULL-terminated; NULL: no recipe (plugin without start, or `error`) */
+	/* NULL-terminated; NULL: no recipe (plugin without start, or `error`) */
+	const char *const *argv;
 	const char *const *env; /* additions, NAME=VALUE, NULL-terminated; may be NULL */
 	const uint16_t *ports; /* effective ports that the service binds itself */
 	size_t port_count;
@@ -126,8 +126,8 @@ struct rv_service {
 	bool is_command; /* of `reeve -- CMD`: has our stdin, stdout and stderr */
 	bool enabled, essential;
 	enum rv_type type;
-	const char *const
-		*command; /* NULL-terminated argv of the file; NULL: the plugin's recipe */
+	/* NULL-terminated argv of the file; NULL: the plugin's recipe */
+	const char *const *command;
 	const char *const *argv; /* effective, after rv_conf_plan; NULL: known at start only */
 	bool argv_is_static;
 	const struct rv_dependency *deps;

@@ -30,9 +30,8 @@ struct rv_ident {
 
 struct rv_spawn {
 	const char *const *argv; /* argv[0] with a slash: that file; else sought in PATH of `env` */
-	const char *const
-		*env; /* complete; NULL-terminated. "LISTEN_PID=" (empty) is filled in with
-	                            the child's pid when present */
+	/* Complete; NULL-terminated. "LISTEN_PID=" (empty) is filled in with the child's pid when present. */
+	const char *const *env;
 	const char *dir; /* NULL: "/" */
 	struct rv_ident who;
 	int umask; /* -1: 022 */

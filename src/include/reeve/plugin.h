@@ -161,8 +161,8 @@ enum reeve_kind {
    configuration's matter, not the plugin's. */
 struct reeve_process {
 	const char *const *argv; /* NULL-terminated. The configuration's `command` replaces it */
-	const char *const
-		*env; /* additions NAME=VALUE, NULL-terminated; weaker than the configuration's */
+	/* Additions NAME=VALUE, NULL-terminated; weaker than the configuration's. */
+	const char *const *env;
 	enum reeve_kind type;
 	const uint16_t *ports; /* TCP ports that it will bind itself, for the clash check */
 	size_t port_count;
