@@ -17,6 +17,7 @@ static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME)};
 	X(USR2) X(PIPE) X(ALRM) X(TERM) X(STKFLT) X(CHLD) X(CONT) X(STOP) X(TSTP) X(TTIN)          \
 	X(TTOU) X(URG) X(XCPU) X(XFSZ) X(VTALRM) X(PROF) X(WINCH) X(IO) X(PWR) X(SYS)
 /* clang-format on */
+#define SIGNAL_ENTRY(name) {SIG##name, #name},
 
 static const struct {
 	int number;
