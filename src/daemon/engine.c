@@ -182,16 +182,19 @@ static void on_disabled(void *ctx, const char *plugin, bool disabled)
 {
 	struct rv_engine *g = ctx;
 
-	rv_say(RV_ERROR, NULL, "plugin %s: %s", plugin,
-		disabled ? "disabled after three crashes within a minute; its services run on, "
-			   "unproven"
-			 : "works again");
+	if (!disabled)
+		rv_say(RV_INFO, NULL, "plugin %s is used again", plugin);
 	for (rv_id id = 0; id < g->slots; id++) {
 		const struct rv_service *s = g->hands[id].service;
 
-		if (s && !strcmp(s->plugin, plugin))
-			push_verdict(g, RV_EV_DISABLED, id, 0, RV_HOOK_START,
-				disabled ? RV_FAIL : RV_OK);
+		if (!s || strcmp(s->plugin, plugin))
+			continue;
+		if (disabled) /* the words of every start that the core refuses from now on */
+			rv_hands_note(&g->hands[id].why,
+				"plugin %s is disabled until reeve is started again: it ended the "
+				"plugin host three times within a minute",
+				plugin);
+		push_verdict(g, RV_EV_DISABLED, id, 0, RV_HOOK_START, disabled ? RV_FAIL : RV_OK);
 	}
 }
 

@@ -17,6 +17,7 @@ void rv_link_unlink(struct rv_ask *a)
 		a->next->at = a->at;
 	a->at = NULL;
 	a->next = NULL;
+	a->flying = false;
 }
 
 void rv_link_put(struct rv_ask **list, struct rv_ask *a)
@@ -109,6 +110,7 @@ void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events)
 			h->ops->disabled(h->ctx, b->plugin, false);
 		}
 	hand_out(h);
+	rv_link_go_on(h);
 }
 
 /* ---- sending ---- */
@@ -184,7 +186,7 @@ void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
 	ev_timer_stop(h->loop, &h->idle);
 	if (!ev_is_active(&h->tick))
 		ev_timer_again(h->loop, &h->tick);
-	if (h->dying)
+	if (h->dying || h->resting || (h->single && rv_link_flying(h)))
 		return;
 	if (left <= 0) {
 		rv_link_answer(h, a, RV_RETRY, "no time was left to ask the plugin host");
@@ -194,9 +196,45 @@ void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
 		rv_link_answer(h, a, RV_FAIL, e.text);
 		return;
 	}
-	if (a->got ? post_get(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left))
+	if (a->got ? post_get(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left)) {
+		a->flying = true;
 		return;
+	}
 	rv_link_answer(h, a, RV_FAIL, "cannot ask the plugin host: its configuration is too large");
+}
+
+struct rv_ask *rv_link_flying(struct rv_hostlink *h)
+{
+	for (struct rv_ask *a = h->asked; a; a = a->next)
+		if (a->flying)
+			return a;
+	return NULL;
+}
+
+/* Of those that wait, the one that was asked first. */
+static struct rv_ask *oldest(struct rv_hostlink *h)
+{
+	struct rv_ask *found = NULL;
+
+	for (struct rv_ask *a = h->asked; a; a = a->next)
+		if (!a->flying && (!found || (int32_t)(a->number - found->number) < 0))
+			found = a;
+	return found;
+}
+
+void rv_link_go_on(struct rv_hostlink *h)
+{
+	struct rv_ask *a;
+
+	if (!h->single || h->dying || h->resting)
+		return;
+	if (rv_now() > h->single)
+		h->single = 0;
+	while ((!h->single || !rv_link_flying(h)) && (a = oldest(h))) {
+		rv_link_issue(h, a);
+		if (!a->flying)
+			break; /* answered by ourselves: the loop comes back to us */
+	}
 }
 
 void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a)

@@ -109,7 +109,7 @@ bool rv_channel_start(struct rv_channel *c, int (*run)(int fd), struct rv_err *e
 	}
 	c->pid = pid;
 	c->fd = pair[0];
-	c->ended = false;
+	c->ended = c->nonsense = false;
 	return true;
 }
 
@@ -172,7 +172,7 @@ enum rv_hp_got rv_channel_next(struct rv_channel *c, struct rv_arena *a, struct 
 		used = 0;
 
 	if (got == RV_HP_BAD)
-		c->ended = true;
+		c->ended = c->nonsense = true;
 	c->taken += used;
 	if (c->taken == c->in.len) { /* no memory while nothing is on its way */
 		rv_buf_fini(&c->in);

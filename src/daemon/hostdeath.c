@@ -63,10 +63,16 @@ const char *rv_link_plugin(const struct rv_hostlink *h, uint32_t id)
 
 static const char *how_text(const struct rv_hostlink *h, rv_exit how, char *to, size_t size)
 {
-	if (h->hung && h->channel.page->since)
+	if (h->hung && h->stopped)
+		snprintf(to, size, "it was stopped");
+	else if (h->hung && h->channel.page->since)
 		snprintf(to, size, "hung: a turn took longer than 1s");
 	else if (h->hung)
 		snprintf(to, size, "it did not answer in time");
+	else if (h->killed && h->channel.nonsense)
+		snprintf(to, size, "it sent what is no answer");
+	else if (h->killed)
+		snprintf(to, size, "it closed its channel");
 	else if (how == RV_EXIT_SIGNAL(SIGPROF))
 		snprintf(to, size, "a turn took more than 100ms of CPU");
 	else if (how >= 256 && rv_signal_name(how - 256))
@@ -112,8 +118,9 @@ bool rv_link_start(struct rv_hostlink *h, struct rv_err *e)
 	if (!rv_channel_start(&h->channel, NULL, e))
 		return false;
 	h->run++;
-	h->expected = h->hung = false;
-	h->same = 0;
+	h->expected = h->hung = h->killed = false;
+	h->same = h->deaf = h->stopped = 0;
+	h->unread = 0;
 	if (h->reaper)
 		rv_reaper_add_helper(h->reaper, h->channel.pid, rv_link_on_end, h);
 	if (h->loop)
@@ -156,9 +163,8 @@ static void disable(struct rv_hostlink *h, const char *plugin, const char *why)
 		return;
 	b->disabled = true;
 	rv_say(RV_ERROR, NULL,
-		"plugin %s is disabled until the configuration is loaded again: it ended the "
-		"plugin host %d "
-		"times within a minute (%s)",
+		"plugin %s is disabled until reeve is started again: it ended the plugin host %d "
+		"times within a minute (%s); its services run on, unproven",
 		plugin, DEATHS_MAX, why);
 	snprintf(text, sizeof(text),
 		"plugin %s is disabled: it ended the plugin host %d times within a minute", plugin,
@@ -207,6 +213,44 @@ void rv_link_ask_again(struct rv_hostlink *h)
 		rv_link_issue(h, list);
 }
 
+/* An ask whose time is over is told what took it. */
+static void tell_late(struct rv_hostlink *h, const char *text)
+{
+	rv_time now = rv_now();
+
+	for (struct rv_ask *a = h->asked, *next; a; a = next) {
+		next = a->next;
+		if (a->deadline <= now)
+			rv_link_answer(h, a, RV_RETRY, text);
+	}
+}
+
+/* It dies again and again, and nobody is to blame. What is paced by its asker is told so; the rest has no second
+   chance but here, so it waits a little, and its own bound ends it. */
+static void rest_a_while(struct rv_hostlink *h, const char *text)
+{
+	for (struct rv_ask *a = h->asked, *next; a; a = next) {
+		next = a->next;
+		if (a->got || rv_link_slot(a)->hook == RV_HOOK_PROBE)
+			rv_link_answer(h, a, RV_RETRY, text);
+	}
+	h->resting = h->asked;
+}
+
+/* The host died outside of any turn, by itself. The first time nobody can be blamed; from then on it has one call at a time,
+   and the one that it has when that happens again is the culprit. */
+static struct rv_ask *suspect(struct rv_hostlink *h, const char **plugin, uint32_t *what)
+{
+	struct rv_ask *a = h->single ? rv_link_flying(h) : NULL;
+
+	h->single = rv_now() + RV_LINK_FORGET;
+	if (!a || a->got)
+		return NULL;
+	*plugin = rv_link_plugin(h, a->id);
+	*what = rv_link_slot(a)->hook;
+	return *plugin ? a : NULL;
+}
+
 void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 {
 	struct rv_hostlink *h = arg;
@@ -214,6 +258,7 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 	char text[200];
 	struct rv_ask *a;
 	uint32_t what;
+	bool outside;
 
 	(void)pid;
 	/* What it said before it died is true. */
@@ -224,7 +269,11 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 	ev_io_stop(h->loop, &h->in);
 	ev_io_stop(h->loop, &h->out);
 	rv_channel_hang_up(&h->channel);
+	/* KILL comes from a hand or for want of memory: the call may as well succeed the next time. */
+	outside = how == RV_EXIT_SIGNAL(SIGKILL) && !h->hung && !h->killed;
 	a = culprit(h, &plugin, &what);
+	if (!plugin && !outside && !h->hung && !h->expected)
+		a = suspect(h, &plugin, &what);
 	rv_link_death_text(h, plugin, what, how, text, sizeof(text));
 	h->channel.page->since = 0;
 	h->dying = false;
@@ -233,15 +282,16 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 		return;
 	}
 	rv_say(RV_WARN, a ? h->conf->services[a->id].name : NULL, "%s", text);
-	if (a)
+	if (a && !outside)
 		rv_link_answer(h, a, RV_FAIL, text);
+	tell_late(h, text);
 	if (too_many(h, plugin ? plugin : "")) {
 		if (plugin)
 			disable(h, plugin, text);
 		else
-			while (h->asked)
-				rv_link_answer(h, h->asked, RV_RETRY, text);
+			rest_a_while(h, text);
 	}
-	rv_link_ask_again(h);
+	if (!h->resting)
+		rv_link_ask_again(h);
 	rv_link_rest(h);
 }

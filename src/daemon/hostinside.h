@@ -22,6 +22,7 @@ struct rv_blame {
 struct rv_ask {
 	struct rv_ask *next, **at; /* in `asked`, or in `own`; at NULL: in neither */
 	bool got; /* a get */
+	bool flying; /* the present host has it */
 	uint32_t number, id;
 	rv_time deadline;
 	/* own answer */
@@ -55,6 +56,11 @@ struct rv_hostlink {
 	bool dying; /* hung up or killed, not reaped yet */
 	bool expected; /* it was us who ended it, for no fault of its own */
 	bool hung;
+	bool killed; /* by us, for nonsense that it sent or for hanging up */
+	bool resting; /* it dies too often, and nobody is to blame: asked again at the next tick */
+	/* A host died outside of any turn, so some plugin harms it behind its back: until then it has one call at a
+	   time. 0: all that there are. */
+	rv_time single;
 	struct rv_blame *blames;
 	struct rv_arena tables, recipes;
 	/* after attach */
@@ -67,6 +73,8 @@ struct rv_hostlink {
 	ev_timer tick, soon, idle;
 	uint32_t turn; /* at the last tick */
 	unsigned same; /* ticks for which the host was in that turn */
+	int unread; /* bytes that it had not taken at the last tick */
+	unsigned deaf, stopped; /* ticks for which it took none of them; for which it was stopped */
 	struct rv_slot **slots;
 	size_t slot_count;
 	struct rv_ask *asked, *own;
@@ -103,6 +111,10 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 	uint32_t number, bool rehearse, bool keep);
 /* Sends it, or answers it ourselves. What comes while a host is dying waits for its successor. */
 void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a);
+/* While one is asked at a time: the next, when its turn has come. */
+void rv_link_go_on(struct rv_hostlink *h);
+/* The one that the host has while it has one at a time; NULL: none. */
+struct rv_ask *rv_link_flying(struct rv_hostlink *h);
 void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a);
 
 /* ---- hostdeath.c ---- */

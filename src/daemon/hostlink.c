@@ -7,9 +7,11 @@
  * that no callback ever comes from inside a call. */
 #include "daemon/hostlink.h"
 
+#include <linux/sockios.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "daemon/hostinside.h"
 #include "sys/clock.h"
@@ -127,7 +129,9 @@ void rv_link_take_all(struct rv_hostlink *h)
 
 void rv_link_rest(struct rv_hostlink *h)
 {
-	if (h->asked)
+	if (h->asked && h->single && !ev_is_active(&h->soon))
+		ev_timer_start(h->loop, &h->soon);
+	if (h->asked || (h->dying && h->channel.ended))
 		return;
 	ev_timer_stop(h->loop, &h->tick);
 	if (h->channel.pid && !h->dying) {
@@ -168,6 +172,12 @@ static void doom(struct rv_hostlink *h)
 	kill(h->channel.pid, SIGKILL);
 }
 
+static void put_down(struct rv_hostlink *h)
+{
+	h->killed = true;
+	kill(h->channel.pid, SIGKILL);
+}
+
 static void on_in(struct ev_loop *loop, ev_io *w, int events)
 {
 	struct rv_hostlink *h = w->data;
@@ -180,7 +190,10 @@ static void on_in(struct ev_loop *loop, ev_io *w, int events)
 		h->dying = true;
 		ev_io_stop(h->loop, &h->in);
 		ev_io_stop(h->loop, &h->out);
-		kill(h->channel.pid, SIGKILL);
+		if (h->channel.nonsense)
+			put_down(h);
+		else /* one that hung up and lives on is ended by the tick */
+			ev_timer_again(h->loop, &h->tick);
 	}
 	rv_link_rest(h);
 }
@@ -226,14 +239,41 @@ static bool is_hung(struct rv_hostlink *h)
 	return state_of(h->channel.pid) != 'R' || rv_now() - page->since > LOAD_LIMIT;
 }
 
+/* So does one that somebody stopped, or that takes nothing of what it is told; the latter may be loading the HTTP client
+   from a slow disk. */
+static bool is_deaf(struct rv_hostlink *h)
+{
+	bool stopped = state_of(h->channel.pid) == 'T';
+	int unread = 0;
+
+	if (h->channel.fd < 0 || ioctl(h->channel.fd, SIOCOUTQ, &unread))
+		unread = 0;
+	h->stopped = stopped ? h->stopped + 1 : 0;
+	h->deaf = unread && unread == h->unread ? h->deaf + 1 : 0;
+	h->unread = unread;
+	return h->stopped >= 4 || h->deaf * TICK * (double)RV_SEC > (double)LOAD_LIMIT;
+}
+
 static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct rv_hostlink *h = w->data;
 	rv_time now = rv_now();
-	bool hung = is_hung(h);
+	bool hung;
 
 	(void)loop;
 	(void)events;
+	if (h->resting) {
+		h->resting = false;
+		rv_link_ask_again(h);
+		rv_link_rest(h);
+		return;
+	}
+	if (h->dying) { /* it had its time to leave; a stopped one never does */
+		if (!h->hung)
+			put_down(h);
+		return;
+	}
+	hung = is_deaf(h) | is_hung(h);
 	for (struct rv_ask *a = h->asked; a; a = a->next)
 		hung |= now > a->deadline + LATE;
 	if (hung && !h->dying) {

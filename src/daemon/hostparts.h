@@ -17,6 +17,7 @@ struct rv_channel {
 	struct rv_buf in, out;
 	size_t taken; /* of `in`, by rv_channel_next */
 	bool ended; /* the other end is closed, or sent nonsense */
+	bool nonsense; /* the latter */
 };
 
 /* Opens what lasts for life: binary and page. */

@@ -2,7 +2,9 @@
 #include "host/load.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/lists.h"
 
@@ -117,8 +119,14 @@ static bool check(const struct reeve_plugin *d, const char *name, struct rv_err 
 
 static bool open_it(struct rv_plugins *all, struct rv_plugin *p, const char *name, struct rv_err *e)
 {
-	void *so = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
+	struct stat st;
+	void *so;
 
+	if (stat(p->path, &st))
+		return rv_fail(e, RV_ERR_CONFIG, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode)) /* the open of a FIFO would wait for a writer */
+		return rv_fail(e, RV_ERR_CONFIG, "it is no file");
+	so = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
 		const char *why = dlerror();
 		size_t n = strlen(p->path);
