@@ -96,6 +96,12 @@ tests_plugins_wildpointer_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugins_wildpointer_so_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugins_wildpointer_so_LDFLAGS = $(PLUGIN_LINK)
 
+check_PROGRAMS += tests/plugins/moody.so
+tests_plugins_moody_so_SOURCES = tests/plugins/moody.c
+tests_plugins_moody_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugins_moody_so_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugins_moody_so_LDFLAGS = $(PLUGIN_LINK)
+
 check_PROGRAMS += tests/plugins/slowhttp.so
 tests_plugins_slowhttp_so_SOURCES = tests/plugins/slowhttp.c
 tests_plugins_slowhttp_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
