@@ -1,9 +1,8 @@
 /* The pump: see engine.h. */
-#include "daemon/engine.h"
+#include "daemon/pump.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 #include "base/names.h"
 #include "base/text.h"
-#include "daemon/hands.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "daemon/tell.h"
@@ -19,229 +17,6 @@
 
 #define START_SLICE (5 * RV_MS) /* spawn no longer than this before the loop looks at the world */
 #define SWEEP_LIMIT (2 * RV_SEC)
-
-struct start { /* one START that waits for its slice */
-	rv_id id;
-	uint64_t generation;
-};
-
-struct rv_engine {
-	struct rv_world world;
-	struct rv_conf *conf;
-	const struct rv_plan *plan;
-	struct rv_core *core;
-	struct rv_hands *hands; /* by slot */
-	size_t slots;
-	struct rv_actions out;
-	struct rv_event *queue;
-	size_t queued, queue_room;
-	struct start *starts; /* taken from the front; moved down when the end is reached */
-	size_t start_first, start_count, start_room;
-	struct rv_watcher *watchers;
-	ev_prepare prepare;
-	ev_timer deadline, reap_again;
-	ev_idle more; /* keeps the loop turning while starts wait */
-	bool children_ended;
-	bool over;
-	bool commanded; /* `reeve -- CMD` */
-	int stop_signals, last_signal;
-	enum rv_end end;
-	rv_exit end_exit;
-	rv_time began;
-	char look_why[1024];
-};
-
-/* --- events in --------------------------------------------------------------------------------- */
-
-void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
-{
-	if (g->queued == g->queue_room) {
-		size_t room = g->queue_room * 2;
-		struct rv_event *q = realloc(g->queue, room * sizeof(*q));
-
-		if (!q) {
-			rv_say(RV_ERROR, NULL, "cannot take an event: out of memory");
-			return;
-		}
-		g->queue = q;
-		g->queue_room = room;
-	}
-	g->queue[g->queued++] = *e;
-}
-
-static void push(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uint64_t generation)
-{
-	rv_engine_push(g,
-		&(struct rv_event){.kind = (uint8_t)kind,
-			.id = id,
-			.generation = generation,
-			.exit = RV_EXIT_UNKNOWN});
-}
-
-static void push_verdict(struct rv_engine *g, enum rv_event_kind kind, rv_id id,
-	uint64_t generation, enum rv_hook hook, enum rv_verdict v)
-{
-	rv_engine_push(g,
-		&(struct rv_event){.kind = (uint8_t)kind,
-			.verdict = (uint8_t)v,
-			.hook = (uint8_t)hook,
-			.id = id,
-			.generation = generation,
-			.exit = RV_EXIT_UNKNOWN});
-}
-
-static bool is_present(const struct rv_engine *g, rv_id id, uint64_t generation)
-{
-	return id < g->slots && g->hands[id].service && g->hands[id].facts.generation == generation;
-}
-
-static void on_exited(void *ctx, rv_id id, uint64_t generation, rv_exit how)
-{
-	struct rv_engine *g = ctx;
-
-	if (!is_present(g, id, generation))
-		return;
-	rv_hands_exited(&g->hands[id], how);
-	rv_engine_push(g,
-		&(struct rv_event){
-			.kind = RV_EV_EXITED, .id = id, .generation = generation, .exit = how});
-}
-
-static void on_gone(void *ctx, rv_id id, uint64_t generation)
-{
-	struct rv_engine *g = ctx;
-
-	if (!is_present(g, id, generation))
-		return;
-	rv_hands_gone(&g->hands[id]);
-	push(g, RV_EV_GONE, id, generation);
-}
-
-static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
-{
-	struct rv_engine *g = ctx;
-
-	if (!is_present(g, id, generation))
-		return;
-	rv_hands_note(&g->hands[id].probe_why, "%s", why);
-	push_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
-}
-
-static void start_now(struct rv_engine *g, rv_id id, uint64_t generation, const struct rv_recipe *r)
-{
-	struct rv_hands *h = &g->hands[id];
-	struct rv_err e;
-
-	if (rv_hands_start(h, &g->world, generation, r, &e)) {
-		free(h->why); /* of an earlier try */
-		h->why = NULL;
-		push(g, RV_EV_SPAWNED, id, generation);
-		return;
-	}
-	rv_hands_note(&h->why, "%s", e.text);
-	push(g, RV_EV_SPAWN_FAILED, id, generation);
-}
-
-static void refuse_start(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)
-{
-	g->hands[id].facts.generation = generation;
-	rv_hands_note(&g->hands[id].why, "%s", why);
-	push(g, RV_EV_SPAWN_FAILED, id, generation);
-}
-
-static void on_answer(void *ctx, const struct rv_host_answer *a)
-{
-	struct rv_engine *g = ctx;
-	struct rv_hands *h;
-
-	if (a->id >= g->slots || !g->hands[a->id].service)
-		return;
-	h = &g->hands[a->id];
-	if (a->hook == RV_HOOK_START) {
-		if (a->verdict == RV_OK)
-			start_now(g, a->id, a->generation, &a->recipe);
-		else
-			refuse_start(g, a->id, a->generation, a->why);
-		return;
-	}
-	if (!is_present(g, a->id, a->generation))
-		return;
-	if (a->hook == RV_HOOK_PROBE) {
-		if (h->prober)
-			rv_prober_answer(h->prober, a->verdict, a->why);
-		return;
-	}
-	if (*a->why && a->verdict != RV_OK) {
-		rv_hands_note(&h->probe_why, "%s", a->why);
-		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), a->why);
-	}
-	push_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
-}
-
-static void on_disabled(void *ctx, const char *plugin, bool disabled)
-{
-	struct rv_engine *g = ctx;
-
-	if (!disabled)
-		rv_say(RV_INFO, NULL, "plugin %s is used again", plugin);
-	for (rv_id id = 0; id < g->slots; id++) {
-		const struct rv_service *s = g->hands[id].service;
-
-		if (!s || strcmp(s->plugin, plugin))
-			continue;
-		if (disabled) /* the words of every start that the core refuses from now on */
-			rv_hands_note(&g->hands[id].why,
-				"plugin %s is disabled until reeve is started again: it ended the "
-				"plugin host three times within a minute",
-				plugin);
-		push_verdict(g, RV_EV_DISABLED, id, 0, RV_HOOK_START, disabled ? RV_FAIL : RV_OK);
-	}
-}
-
-static bool on_context(void *ctx, rv_id id, struct rv_spawn *to)
-{
-	struct rv_engine *g = ctx;
-
-	if (id >= g->slots || !g->hands[id].service)
-		return false;
-	*to = g->hands[id].context;
-	return true;
-}
-
-/* With a command all signals but TERM are its own. An INT that it cannot take, because it does not run
-   or because reeve is ending, is meant for us: the first and the second one, like any. */
-static bool is_for_command(struct rv_engine *g, int number)
-{
-	bool ending = g->stop_signals || rv_core_closing(g->core);
-	struct rv_err e;
-
-	if (!g->commanded || number == SIGTERM || (number == SIGINT && ending))
-		return false;
-	return rv_engine_signal(g, g->conf->plan->exit_from, number, &e) || number != SIGINT;
-}
-
-void rv_engine_signalled(struct rv_engine *g, int number)
-{
-	if (is_for_command(g, number))
-		return;
-	if (number != SIGTERM && number != SIGINT) {
-		if (number == SIGHUP)
-			rv_say(RV_INFO, NULL, "SIGHUP: ignored, this version does not reload");
-		return;
-	}
-	g->last_signal = number;
-	if (++g->stop_signals == 1)
-		rv_say(RV_INFO, NULL, "SIG%s: stopping; a second one kills everything at once",
-			rv_signal_name(number));
-	else
-		rv_say(RV_WARN, NULL, "SIG%s again: killing everything", rv_signal_name(number));
-	push(g, g->stop_signals == 1 ? RV_EV_SHUTDOWN : RV_EV_FORCE, RV_NO_ID, 0);
-}
-
-void rv_engine_children(struct rv_engine *g)
-{
-	g->children_ended = true;
-}
 
 /* --- actions out ------------------------------------------------------------------------------- */
 
@@ -262,7 +37,7 @@ static void do_start(struct rv_engine *g, const struct rv_action *a)
 		g->start_first = 0;
 	}
 	assert(g->start_count < g->start_room); /* one life a slot, so one START a slot */
-	g->starts[g->start_first + g->start_count++] = (struct start){a->id, a->generation};
+	g->starts[g->start_first + g->start_count++] = (struct rv_start){a->id, a->generation};
 }
 
 static void do_hook(struct rv_engine *g, const struct rv_action *a)
@@ -287,11 +62,6 @@ static void do_signal(struct rv_engine *g, const struct rv_action *a)
 	rv_reaper_ask(g->world.reaper, a->id, s->signal, (enum rv_target)a->to);
 }
 
-static const char *name_of(const struct rv_engine *g, rv_id id)
-{
-	return id < g->slots && g->hands[id].service ? g->hands[id].service->name : NULL;
-}
-
 static void do_state(struct rv_engine *g, const struct rv_action *a)
 {
 	struct rv_hands *h = &g->hands[a->id];
@@ -301,7 +71,7 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	look.state = (enum rv_state)a->state; /* several changes may be in one turn */
 	look.why = (enum rv_why)a->why;
 	look.other = a->other;
-	rv_tell_why(h, &look, name_of(g, a->other), &why);
+	rv_tell_why(h, &look, rv_pump_name(g, a->other), &why);
 	rv_tell_state(h, &look, rv_buf_text(&why));
 	if (look.state == RV_READY)
 		rv_hands_proven(h);
@@ -321,7 +91,7 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 static void do_boot(struct rv_engine *g, const struct rv_action *a)
 {
 	char time[32];
-	const char *first = name_of(g, a->id);
+	const char *first = rv_pump_name(g, a->id);
 
 	rv_text_dur((rv_now() - g->began) / RV_MS * RV_MS, time, sizeof(time));
 	if (a->verdict == RV_OK)
@@ -375,14 +145,14 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 
 /* --- one turn ---------------------------------------------------------------------------------- */
 
-static void start_one(struct rv_engine *g, const struct start *s)
+static void start_one(struct rv_engine *g, const struct rv_start *s)
 {
 	const struct rv_service *svc = g->hands[s->id].service;
 
 	if (rv_core_closing(g->core)) {
-		refuse_start(g, s->id, s->generation, "not started: reeve is shutting down");
+		rv_pump_refuse(g, s->id, s->generation, "not started: reeve is shutting down");
 	} else if (svc->argv_is_static || !(svc->table->hooks & RV_HAS(RV_HOOK_START))) {
-		start_now(g, s->id, s->generation, NULL);
+		rv_pump_start(g, s->id, s->generation, NULL);
 	} else {
 		struct rv_host_facts f = {.id = s->id,
 			.generation = s->generation,
@@ -400,7 +170,7 @@ static void run_starts(struct rv_engine *g)
 	rv_time until = rv_now() + START_SLICE;
 
 	while (g->start_count) {
-		struct start s = g->starts[g->start_first];
+		struct rv_start s = g->starts[g->start_first];
 
 		g->start_first++;
 		g->start_count--;
@@ -498,10 +268,6 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 
 /* --- life of the engine ------------------------------------------------------------------------ */
 
-static const struct rv_reaper_ops reaper_ops = {on_exited, on_gone};
-static const struct rv_hostlink_ops host_ops = {on_answer, on_disabled, on_context};
-static const struct rv_prober_ops prober_ops = {on_probe};
-
 static bool allocate(struct rv_engine *g)
 {
 	g->core = calloc(1, rv_core_size(g->plan));
@@ -552,15 +318,16 @@ struct rv_engine *rv_engine_create(
 	g->slots = conf->service_count;
 	g->began = rv_now();
 	g->commanded = conf->commanded;
-	g->world.reaper = rv_reaper_create(g->slots, &reaper_ops, g);
+	g->world.reaper = rv_reaper_create(g->slots, &rv_heard_of_reaper, g);
 	if (!g->world.reaper || !allocate(g)) {
 		rv_fail(e, RV_ERR_SYSTEM, "cannot begin: out of memory");
 		rv_engine_destroy(g);
 		return NULL;
 	}
 	rv_core_init(g->core, g->plan, make_seed(g));
-	rv_hostlink_attach(host, loop, g->world.reaper, conf, &host_ops, g);
-	g->world.prober = (struct rv_prober_env){loop, g->world.reaper, host, &prober_ops, g};
+	rv_hostlink_attach(host, loop, g->world.reaper, conf, &rv_heard_of_host, g);
+	g->world.prober = (struct rv_prober_env){
+		loop, g->world.reaper, host, &rv_heard_of_prober, g};
 	watch_loop(g);
 	return g;
 }
@@ -575,7 +342,7 @@ bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 		rv_say(RV_WARN, NULL,
 			"/proc is not mounted: a process that leaves the group of its service is "
 			"not found until reeve ends; mount it: mount -t proc proc /proc");
-	push(g, RV_EV_BOOT, RV_NO_ID, 0);
+	rv_pump_push(g, RV_EV_BOOT, RV_NO_ID, 0);
 	return true;
 }
 
@@ -600,120 +367,4 @@ void rv_engine_destroy(struct rv_engine *g)
 	free(g->core);
 	rv_conf_destroy(g->conf);
 	free(g);
-}
-
-/* --- looks -------------------------------------------------------------------------------------- */
-
-const struct rv_conf *rv_engine_conf(const struct rv_engine *g)
-{
-	return g->conf;
-}
-
-struct rv_hostlink *rv_engine_host(const struct rv_engine *g)
-{
-	return g->world.host;
-}
-
-size_t rv_engine_slots(const struct rv_engine *g)
-{
-	return g->slots;
-}
-
-struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
-{
-	const struct rv_hands *h = &g->hands[id];
-	const struct rv_service *s = &g->conf->services[id];
-	struct rv_view v = {.id = id, .name = s->name, .detail = ""};
-	struct rv_buf why = {0};
-
-	if (!s->name)
-		return v;
-	v.summary = s->summary;
-	v.plugin = s->plugin;
-	v.essential = s->essential;
-	v.enabled = s->enabled;
-	v.look = rv_core_look(g->core, id);
-	v.pid = h->facts.pid;
-	v.other = name_of(g, v.look.other);
-	if (h->service) {
-		rv_tell_why(h, &v.look, v.other, &why);
-		snprintf(g->look_why, sizeof(g->look_why), "%s", rv_buf_text(&why));
-		v.detail = g->look_why;
-		rv_buf_fini(&why);
-	}
-	return v;
-}
-
-rv_id rv_engine_find(const struct rv_engine *g, const char *name)
-{
-	const struct rv_service *s = rv_conf_find(g->conf, name);
-
-	return s ? s->id : RV_NO_ID;
-}
-
-enum rv_boot rv_engine_boot(const struct rv_engine *g)
-{
-	return rv_core_boot(g->core);
-}
-
-bool rv_engine_closing(const struct rv_engine *g)
-{
-	return rv_core_closing(g->core);
-}
-
-rv_time rv_engine_started(const struct rv_engine *g)
-{
-	return g->began;
-}
-
-void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w)
-{
-	w->next = g->watchers;
-	g->watchers = w;
-}
-
-void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w)
-{
-	struct rv_watcher **p = &g->watchers;
-
-	while (*p && *p != w)
-		p = &(*p)->next;
-	if (*p)
-		*p = w->next;
-}
-
-bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e)
-{
-	const struct rv_service *s = id < g->slots ? g->hands[id].service : NULL;
-
-	if (!s)
-		return rv_fail(e, RV_ERR_NO_SUCH, "cannot signal: no such service");
-	if (rv_core_look(g->core, id).state == RV_ADOPTED)
-		return rv_fail(
-			e, RV_ERR_REFUSED, "cannot signal %s: it is adopted, not ours", s->name);
-	if (!rv_reaper_signal(g->world.reaper, id, number, RV_TO_MAIN))
-		return rv_fail(e, RV_ERR_REFUSED, "cannot signal %s: it does not run", s->name);
-	return true;
-}
-
-struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id)
-{
-	return id < g->slots ? g->hands[id].capture : NULL;
-}
-
-int rv_engine_status(const struct rv_engine *g)
-{
-	switch (g->end) {
-	case RV_END_REQUEST:
-		/* with a command, its status is ours, also when we had to end it */
-		return g->commanded ? rv_exit_status(g->hands[g->plan->exit_from].facts.exit) : 0;
-	case RV_END_EXIT_FROM: return rv_exit_status(g->end_exit);
-	case RV_END_BOOT_FAILED:
-	case RV_END_GAVE_UP: return 10;
-	case RV_END_HEALTH: return 11;
-	case RV_END_DEADLINE: return 12;
-	case RV_END_FORCED: return 128 + (g->last_signal ? g->last_signal : SIGTERM);
-	case RV_END_NONE: break;
-	}
-	return 70;
 }

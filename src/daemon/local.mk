@@ -1,6 +1,6 @@
 noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
-	src/daemon/engine.c src/daemon/engine.h \
+	src/daemon/engine.c src/daemon/engine.h src/daemon/pump.h src/daemon/heard.c src/daemon/view.c \
 	src/daemon/hands.c src/daemon/hands.h \
 	src/daemon/hostasks.c \
 	src/daemon/hostchannel.c \

@@ -1,0 +1,204 @@
+/* What the world tells, as events for the core: processes that ended, answers of checks and hooks, signals. */
+#include "daemon/pump.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "daemon/say.h"
+
+void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
+{
+	if (g->queued == g->queue_room) {
+		size_t room = g->queue_room * 2;
+		struct rv_event *q = realloc(g->queue, room * sizeof(*q));
+
+		if (!q) {
+			rv_say(RV_ERROR, NULL, "cannot take an event: out of memory");
+			return;
+		}
+		g->queue = q;
+		g->queue_room = room;
+	}
+	g->queue[g->queued++] = *e;
+}
+
+void rv_pump_push(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uint64_t generation)
+{
+	rv_engine_push(g,
+		&(struct rv_event){.kind = (uint8_t)kind,
+			.id = id,
+			.generation = generation,
+			.exit = RV_EXIT_UNKNOWN});
+}
+
+void rv_pump_verdict(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uint64_t generation,
+	enum rv_hook hook, enum rv_verdict v)
+{
+	rv_engine_push(g,
+		&(struct rv_event){.kind = (uint8_t)kind,
+			.verdict = (uint8_t)v,
+			.hook = (uint8_t)hook,
+			.id = id,
+			.generation = generation,
+			.exit = RV_EXIT_UNKNOWN});
+}
+
+static bool is_present(const struct rv_engine *g, rv_id id, uint64_t generation)
+{
+	return id < g->slots && g->hands[id].service && g->hands[id].facts.generation == generation;
+}
+
+static void on_exited(void *ctx, rv_id id, uint64_t generation, rv_exit how)
+{
+	struct rv_engine *g = ctx;
+
+	if (!is_present(g, id, generation))
+		return;
+	rv_hands_exited(&g->hands[id], how);
+	rv_engine_push(g,
+		&(struct rv_event){
+			.kind = RV_EV_EXITED, .id = id, .generation = generation, .exit = how});
+}
+
+static void on_gone(void *ctx, rv_id id, uint64_t generation)
+{
+	struct rv_engine *g = ctx;
+
+	if (!is_present(g, id, generation))
+		return;
+	rv_hands_gone(&g->hands[id]);
+	rv_pump_push(g, RV_EV_GONE, id, generation);
+}
+
+static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
+{
+	struct rv_engine *g = ctx;
+
+	if (!is_present(g, id, generation))
+		return;
+	rv_hands_note(&g->hands[id].probe_why, "%s", why);
+	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
+}
+
+void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const struct rv_recipe *r)
+{
+	struct rv_hands *h = &g->hands[id];
+	struct rv_err e;
+
+	if (rv_hands_start(h, &g->world, generation, r, &e)) {
+		free(h->why); /* of an earlier try */
+		h->why = NULL;
+		rv_pump_push(g, RV_EV_SPAWNED, id, generation);
+		return;
+	}
+	rv_hands_note(&h->why, "%s", e.text);
+	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
+}
+
+void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)
+{
+	g->hands[id].facts.generation = generation;
+	rv_hands_note(&g->hands[id].why, "%s", why);
+	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
+}
+
+static void on_answer(void *ctx, const struct rv_host_answer *a)
+{
+	struct rv_engine *g = ctx;
+	struct rv_hands *h;
+
+	if (a->id >= g->slots || !g->hands[a->id].service)
+		return;
+	h = &g->hands[a->id];
+	if (a->hook == RV_HOOK_START) {
+		if (a->verdict == RV_OK)
+			rv_pump_start(g, a->id, a->generation, &a->recipe);
+		else
+			rv_pump_refuse(g, a->id, a->generation, a->why);
+		return;
+	}
+	if (!is_present(g, a->id, a->generation))
+		return;
+	if (a->hook == RV_HOOK_PROBE) {
+		if (h->prober)
+			rv_prober_answer(h->prober, a->verdict, a->why);
+		return;
+	}
+	if (*a->why && a->verdict != RV_OK) {
+		rv_hands_note(&h->probe_why, "%s", a->why);
+		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), a->why);
+	}
+	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
+}
+
+static void on_disabled(void *ctx, const char *plugin, bool disabled)
+{
+	struct rv_engine *g = ctx;
+
+	if (!disabled)
+		rv_say(RV_INFO, NULL, "plugin %s is used again", plugin);
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_service *s = g->hands[id].service;
+
+		if (!s || strcmp(s->plugin, plugin))
+			continue;
+		if (disabled) /* the words of every start that the core refuses from now on */
+			rv_hands_note(&g->hands[id].why,
+				"plugin %s is disabled until reeve is started again: it ended the "
+				"plugin host three times within a minute",
+				plugin);
+		rv_pump_verdict(
+			g, RV_EV_DISABLED, id, 0, RV_HOOK_START, disabled ? RV_FAIL : RV_OK);
+	}
+}
+
+static bool on_context(void *ctx, rv_id id, struct rv_spawn *to)
+{
+	struct rv_engine *g = ctx;
+
+	if (id >= g->slots || !g->hands[id].service)
+		return false;
+	*to = g->hands[id].context;
+	return true;
+}
+
+/* With a command all signals but TERM are its own. An INT that it cannot take, because it does not run
+   or because reeve is ending, is meant for us: the first and the second one, like any. */
+static bool is_for_command(struct rv_engine *g, int number)
+{
+	bool ending = g->stop_signals || rv_core_closing(g->core);
+	struct rv_err e;
+
+	if (!g->commanded || number == SIGTERM || (number == SIGINT && ending))
+		return false;
+	return rv_engine_signal(g, g->conf->plan->exit_from, number, &e) || number != SIGINT;
+}
+
+void rv_engine_signalled(struct rv_engine *g, int number)
+{
+	if (is_for_command(g, number))
+		return;
+	if (number != SIGTERM && number != SIGINT) {
+		if (number == SIGHUP)
+			rv_say(RV_INFO, NULL, "SIGHUP: ignored, this version does not reload");
+		return;
+	}
+	g->last_signal = number;
+	if (++g->stop_signals == 1)
+		rv_say(RV_INFO, NULL, "SIG%s: stopping; a second one kills everything at once",
+			rv_signal_name(number));
+	else
+		rv_say(RV_WARN, NULL, "SIG%s again: killing everything", rv_signal_name(number));
+	rv_pump_push(g, g->stop_signals == 1 ? RV_EV_SHUTDOWN : RV_EV_FORCE, RV_NO_ID, 0);
+}
+
+void rv_engine_children(struct rv_engine *g)
+{
+	g->children_ended = true;
+}
+
+const struct rv_reaper_ops rv_heard_of_reaper = {on_exited, on_gone};
+const struct rv_hostlink_ops rv_heard_of_host = {on_answer, on_disabled, on_context};
+const struct rv_prober_ops rv_heard_of_prober = {on_probe};

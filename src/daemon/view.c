@@ -1,0 +1,127 @@
+/* What can be seen of the engine from outside: see engine.h. */
+#include "daemon/pump.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/names.h"
+#include "daemon/tell.h"
+
+const char *rv_pump_name(const struct rv_engine *g, rv_id id)
+{
+	return id < g->slots && g->hands[id].service ? g->hands[id].service->name : NULL;
+}
+
+const struct rv_conf *rv_engine_conf(const struct rv_engine *g)
+{
+	return g->conf;
+}
+
+struct rv_hostlink *rv_engine_host(const struct rv_engine *g)
+{
+	return g->world.host;
+}
+
+size_t rv_engine_slots(const struct rv_engine *g)
+{
+	return g->slots;
+}
+
+struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
+{
+	const struct rv_hands *h = &g->hands[id];
+	const struct rv_service *s = &g->conf->services[id];
+	struct rv_view v = {.id = id, .name = s->name, .detail = ""};
+	struct rv_buf why = {0};
+
+	if (!s->name)
+		return v;
+	v.summary = s->summary;
+	v.plugin = s->plugin;
+	v.essential = s->essential;
+	v.enabled = s->enabled;
+	v.look = rv_core_look(g->core, id);
+	v.pid = h->facts.pid;
+	v.other = rv_pump_name(g, v.look.other);
+	if (h->service) {
+		rv_tell_why(h, &v.look, v.other, &why);
+		snprintf(g->look_why, sizeof(g->look_why), "%s", rv_buf_text(&why));
+		v.detail = g->look_why;
+		rv_buf_fini(&why);
+	}
+	return v;
+}
+
+rv_id rv_engine_find(const struct rv_engine *g, const char *name)
+{
+	const struct rv_service *s = rv_conf_find(g->conf, name);
+
+	return s ? s->id : RV_NO_ID;
+}
+
+enum rv_boot rv_engine_boot(const struct rv_engine *g)
+{
+	return rv_core_boot(g->core);
+}
+
+bool rv_engine_closing(const struct rv_engine *g)
+{
+	return rv_core_closing(g->core);
+}
+
+rv_time rv_engine_started(const struct rv_engine *g)
+{
+	return g->began;
+}
+
+void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w)
+{
+	w->next = g->watchers;
+	g->watchers = w;
+}
+
+void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w)
+{
+	struct rv_watcher **p = &g->watchers;
+
+	while (*p && *p != w)
+		p = &(*p)->next;
+	if (*p)
+		*p = w->next;
+}
+
+bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e)
+{
+	const struct rv_service *s = id < g->slots ? g->hands[id].service : NULL;
+
+	if (!s)
+		return rv_fail(e, RV_ERR_NO_SUCH, "cannot signal: no such service");
+	if (rv_core_look(g->core, id).state == RV_ADOPTED)
+		return rv_fail(
+			e, RV_ERR_REFUSED, "cannot signal %s: it is adopted, not ours", s->name);
+	if (!rv_reaper_signal(g->world.reaper, id, number, RV_TO_MAIN))
+		return rv_fail(e, RV_ERR_REFUSED, "cannot signal %s: it does not run", s->name);
+	return true;
+}
+
+struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id)
+{
+	return id < g->slots ? g->hands[id].capture : NULL;
+}
+
+int rv_engine_status(const struct rv_engine *g)
+{
+	switch (g->end) {
+	case RV_END_REQUEST:
+		/* with a command, its status is ours, also when we had to end it */
+		return g->commanded ? rv_exit_status(g->hands[g->plan->exit_from].facts.exit) : 0;
+	case RV_END_EXIT_FROM: return rv_exit_status(g->end_exit);
+	case RV_END_BOOT_FAILED:
+	case RV_END_GAVE_UP: return 10;
+	case RV_END_HEALTH: return 11;
+	case RV_END_DEADLINE: return 12;
+	case RV_END_FORCED: return 128 + (g->last_signal ? g->last_signal : SIGTERM);
+	case RV_END_NONE: break;
+	}
+	return 70;
+}
