@@ -217,25 +217,24 @@ static size_t collect_fds(struct rv_hands *h, int ready_fd, struct rv_spawn_fd *
 static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, uint64_t generation,
 	const char *mark, struct rv_err *e)
 {
-	struct rv_spawned out = {.pidfd = -1};
+	struct rv_spawned out;
 	bool ok;
 
 	for (size_t i = 0; i < h->service->listen_count; i++)
 		rv_listener_life_begins(h->listeners[i]);
 	ok = rv_spawn(sp, &out, e);
+	if (ok) {
+		rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
+		rv_reaper_note_output(w->reaper, h->service->id, sp->out);
+		h->facts.pid = out.pid;
+	}
 	rv_capture_spawned(h->capture);
 	if (h->prober)
 		rv_prober_spawned(h->prober);
 	for (size_t i = 0; !ok && i < h->service->listen_count; i++)
 		if (!rv_listener_life_ended(h->listeners[i], NULL))
 			rv_say(RV_WARN, h->service->name, "a listener is still open");
-	if (!ok)
-		return false;
-	if (out.pidfd >= 0)
-		close(out.pidfd); /* the reaper tells processes apart by pid and start time */
-	rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
-	h->facts.pid = out.pid;
-	return true;
+	return ok;
 }
 
 /* Of the ports that it binds by itself: with a stranger on one, its answers could be the stranger's. */

@@ -132,7 +132,6 @@ static bool spawn(struct rv_host_run *r, const struct rv_hp_run *ask, struct rv_
 	context->fds = NULL; /* ours ends here */
 	if (!ok)
 		return false;
-	rv_fd_close(&spawned.pidfd);
 	r->pid = spawned.pid;
 	return true;
 }

@@ -73,22 +73,23 @@ static rv_id owner_of_mark(const struct rv_reaper *r, const char *mark)
 	return RV_NO_ID;
 }
 
+void rv_reaper_note_output(struct rv_reaper *r, rv_id id, int fd)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct stat st;
+
+	if (!l || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return;
+	l->out_dev = st.st_dev;
+	l->out_ino = st.st_ino;
+}
+
 static bool output_of(pid_t pid, int fd, struct stat *st)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
 	return !stat(path, st) && S_ISFIFO(st->st_mode);
-}
-
-void rv_kin_note_output(struct rv_life *l)
-{
-	struct stat st;
-
-	if (!output_of(l->pid, STDOUT_FILENO, &st))
-		return;
-	l->out_dev = st.st_dev;
-	l->out_ino = st.st_ino;
 }
 
 static bool is_ours(const struct stat *st)

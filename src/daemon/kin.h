@@ -59,8 +59,6 @@ struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id);
 /* Every turn judges it from now on. */
 void rv_kin_activate(struct rv_reaper *r, rv_id id);
 uint64_t rv_kin_hash(const char *mark);
-/* Remembers where the life writes to, right after its spawn. */
-void rv_kin_note_output(struct rv_life *l);
 /* Finds unknown children of ours and to which life they belong. False: one ended before it could be
    asked, so that its own children may have escaped the look: reap, and look again. */
 bool rv_kin_meet(struct rv_reaper *r);

@@ -114,7 +114,6 @@ void rv_reaper_add_life(
 	*l = (struct rv_life){.generation = generation, .pid = pid, .how = RV_EXIT_UNKNOWN};
 	snprintf(l->mark, sizeof(l->mark), "%s", mark);
 	l->mark_hash = rv_kin_hash(l->mark);
-	rv_kin_note_output(l);
 	if (!rv_pidmap_put(&r->known,
 		    &(struct rv_kinsman){
 			    .pid = pid, .kin = RV_KIN_MAIN, .id = id, .generation = generation}))

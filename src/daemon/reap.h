@@ -34,6 +34,9 @@ bool rv_reaper_grow(struct rv_reaper *r, size_t slots);
 /* A life was spawned. mark is copied (at most 63 bytes). One life a slot at a time. */
 void rv_reaper_add_life(
 	struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
+/* What the life was given as stdout. When it is a pipe that no other life has, an orphan that writes
+   into it belongs to this one. To be called before our copy is closed. */
+void rv_reaper_note_output(struct rv_reaper *r, rv_id id, int fd);
 /* Another child of ours (probe command, plugin host): done is called once with how it ended. A helper
    is the leader of its own session; what it leaves behind is killed when it ends. */
 void rv_reaper_add_helper(

@@ -165,7 +165,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 
 /* All signals stay blocked until the child has its own dispositions: a handler of ours that ran there
    would write into our memory. */
-static pid_t clone_child(struct rv_child *c, int *pidfd)
+static pid_t clone_child(struct rv_child *c)
 {
 	uint64_t all = ~UINT64_C(0), before;
 	int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
@@ -173,11 +173,8 @@ static pid_t clone_child(struct rv_child *c, int *pidfd)
 	pid_t pid;
 	int number;
 
-	*pidfd = -1;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
-	pid = clone(rv_child_main, top, flags | CLONE_PIDFD, c, pidfd);
-	if (pid < 0 && errno == EINVAL)
-		pid = clone(rv_child_main, top, flags, c);
+	pid = clone(rv_child_main, top, flags, c);
 	number = errno;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
 	errno = number;
@@ -197,7 +194,7 @@ bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e
 	rv_auto_free void *block = NULL;
 	struct rv_child c;
 
-	*out = (struct rv_spawned){.pidfd = -1};
+	*out = (struct rv_spawned){0};
 	if (!have_stack(e) || !have_null(e))
 		return false;
 	if (!s->argv || !s->argv[0] || !*s->argv[0])
@@ -205,13 +202,12 @@ bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e
 	block = fill_child(&c, s);
 	if (!block)
 		return rv_fail_errno(e, ENOMEM, "cannot execute %s", s->argv[0]);
-	out->pid = clone_child(&c, &out->pidfd);
+	out->pid = clone_child(&c);
 	if (out->pid < 0)
 		return rv_fail_errno(e, errno, "cannot create a process for %s", s->argv[0]);
 	if (!c.number)
 		return true;
 	bury(out->pid);
-	rv_fd_close(&out->pidfd);
-	*out = (struct rv_spawned){.pidfd = -1};
+	*out = (struct rv_spawned){0};
 	return rv_whynot(&c, e);
 }

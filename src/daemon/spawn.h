@@ -45,7 +45,6 @@ struct rv_spawn {
 
 struct rv_spawned {
 	pid_t pid;
-	int pidfd; /* the caller's to close; -1 where the kernel has none */
 };
 
 /* Returns after the exec, with vfork semantics. The child is a session leader with an empty signal

@@ -122,7 +122,6 @@ bool rv_trial_start(struct rv_trial *t, const struct rv_spawn *context, const ch
 		return rv_fail_errno(e, errno, "cannot make a pipe for the output of %s", argv[0]);
 	if (!rv_spawn(&s, &out, e))
 		return false;
-	rv_fd_close(&out.pidfd);
 	t->pid = out.pid;
 	ev_io_set(&t->io, rv_fd_steal(&ours), EV_READ);
 	ev_io_start(t->loop, &t->io);

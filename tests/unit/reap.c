@@ -85,7 +85,6 @@ static pid_t spawn_into(int out, const char *mark, const char *const *argv)
 	s.env = LIST("PATH=/usr/local/bin:/usr/bin:/bin", variable);
 	if (!rv_spawn(&s, &child, &e))
 		fail_msg("%s", e.text);
-	rv_fd_close(&child.pidfd);
 	return child.pid;
 }
 
@@ -104,6 +103,7 @@ static pid_t start(struct world *w, rv_id id, uint64_t generation, const char *c
 	pid = spawn_into(w->out ? w->out : STDOUT_FILENO, mark, argv);
 	w->lives[id] = (struct seen_life){0};
 	rv_reaper_add_life(w->r, id, generation, pid, mark);
+	rv_reaper_note_output(w->r, id, w->out ? w->out : STDOUT_FILENO);
 	return pid;
 }
 

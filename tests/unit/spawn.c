@@ -52,7 +52,6 @@ static bool go(struct run *r, struct rv_err *e)
 	r->s.out = r->s.err = ends[1];
 	if (!rv_spawn(&r->s, &child, e)) {
 		assert_int_equal(child.pid, 0);
-		assert_int_equal(child.pidfd, -1);
 		close(ends[0]);
 		close(ends[1]);
 		return false;
@@ -63,8 +62,6 @@ static bool go(struct run *r, struct rv_err *e)
 	r->out[n] = 0;
 	close(ends[0]);
 	assert_int_equal(waitpid(child.pid, &r->status, 0), child.pid);
-	if (child.pidfd >= 0)
-		close(child.pidfd);
 	return true;
 }
 
@@ -622,33 +619,6 @@ static int as_limited(void)
 	return strcmp(r.out, want) ? 3 : 0;
 }
 
-static void a_pidfd_of_the_child_comes_with_it(void **state)
-{
-	struct rv_spawn s = {.argv = LIST("/bin/sleep", "1000"),
-		.env = plain_env,
-		.umask = -1,
-		.out = -1,
-		.err = -1};
-	struct rv_spawned child;
-	char path[64], text[512] = {0}, want[32];
-	int fd;
-
-	(void)state;
-	assert_true(rv_spawn(&s, &child, NULL));
-	kill(child.pid, SIGKILL);
-	if (child.pidfd >= 0) {
-		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", child.pidfd);
-		fd = open(path, O_RDONLY);
-		assert_true(read(fd, text, sizeof(text) - 1) > 0);
-		close(fd);
-		snprintf(want, sizeof(want), "Pid:\t%d\n", (int)child.pid);
-		assert_non_null(strstr(text, want));
-		assert_int_equal(fcntl(child.pidfd, F_GETFD), FD_CLOEXEC);
-		close(child.pidfd);
-	}
-	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
-}
-
 static void hundreds_of_spawns_leave_no_trace_in_memory(void **state)
 {
 	struct run r = plain(LIST("true"));
@@ -707,7 +677,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(our_own_mask_is_as_before),
 		cmocka_unit_test(closed_standard_descriptors_are_filled),
 		cmocka_unit_test(our_limit_is_raised_and_services_get_the_old_one),
-		cmocka_unit_test(a_pidfd_of_the_child_comes_with_it),
 		cmocka_unit_test(hundreds_of_spawns_leave_no_trace_in_memory),
 	};
 
