@@ -245,6 +245,7 @@ static bool open_pipe(struct rv_capture *c, unsigned which)
 		free(s);
 		return false;
 	}
+	fd[0] = rv_fd_lift(fd[0]);
 	if (fcntl(fd[0], F_SETFL, O_NONBLOCK)) {
 		close(fd[0]);
 		close(fd[1]);

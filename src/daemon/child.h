@@ -32,6 +32,8 @@ struct rv_child {
 	int *target;
 	size_t fd_count;
 	int highest; /* of target[] */
+	int highest_source; /* of source[], before they are moved */
+	bool shares_fds; /* the table is the parent's until place_fds parts them */
 	struct rlimit nofile; /* what services get for RLIMIT_NOFILE ... */
 	bool set_nofile; /* ... when ours differs */
 

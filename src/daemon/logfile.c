@@ -28,7 +28,7 @@ static int open_once(const char *path)
 
 	if (fd < 0 && errno == ENXIO)
 		fd = open(path, O_RDWR | flags, 0640);
-	return fd;
+	return rv_fd_lift(fd);
 }
 
 /* Returns how much was written; less than n: errno holds why. */

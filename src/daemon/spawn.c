@@ -27,6 +27,7 @@ static struct {
 	int null; /* /dev/null, above 2; 0: not opened yet */
 	struct rlimit nofile; /* what we were started with */
 	bool raised;
+	bool can_part; /* the kernel lets a child leave our table of descriptors behind */
 } shared;
 
 static bool have_stack(struct rv_err *e)
@@ -68,6 +69,8 @@ void rv_spawn_prepare(void)
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC))
 		for (int fd = 3; fd < 1024; fd++) /* a kernel before 5.11 */
 			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	/* Closes nothing here. Where it is unknown or forbidden, the child gets a copy of the table. */
+	shared.can_part = !syscall(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE);
 	if (shared.raised || getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
 		return;
 	shared.nofile = r;
@@ -114,7 +117,9 @@ static void copy_env(struct rv_child *c, const char *const *env, char *listen_pi
 
 static void map_fd(struct rv_child *c, int ours, int there)
 {
-	c->source[c->fd_count] = ours < 0 ? shared.null : ours;
+	ours = ours < 0 ? shared.null : ours;
+	c->highest_source = ours > c->highest_source ? ours : c->highest_source;
+	c->source[c->fd_count] = ours;
 	c->target[c->fd_count++] = there;
 	c->highest = there > c->highest ? there : c->highest;
 }
@@ -156,6 +161,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 	c->path = block + envs + 2 * fds + listen;
 	c->nofile = shared.nofile;
 	c->set_nofile = shared.raised;
+	c->shares_fds = shared.can_part;
 	copy_env(c, s->env, block + envs + 2 * fds);
 	map_fds(c);
 	return block;
@@ -168,7 +174,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 static pid_t clone_child(struct rv_child *c)
 {
 	uint64_t all = ~UINT64_C(0), before;
-	int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+	int flags = CLONE_VM | CLONE_VFORK | SIGCHLD | (c->shares_fds ? CLONE_FILES : 0);
 	char *top = shared.stack + STACK_BYTES;
 	pid_t pid;
 	int number;

@@ -17,6 +17,16 @@ void rv_fd_close(int *fd)
 	errno = saved;
 }
 
+int rv_fd_lift(int fd)
+{
+	int up = fd >= 0 && fd < RV_FD_LOW ? fcntl(fd, F_DUPFD_CLOEXEC, RV_FD_LOW) : -1;
+
+	if (up < 0)
+		return fd;
+	close(fd);
+	return up;
+}
+
 static bool mkdirs_until(const char *path, size_t len, struct rv_err *e)
 {
 	char dir[PATH_MAX];

@@ -27,6 +27,11 @@ static inline int rv_fd_steal(int *fd)
 	return r;
 }
 
+/* A descriptor that stays long is moved out of the low numbers (CLOEXEC), so that those are free for what is
+   handed to a new process: see RV_FD_LOW in the spawn. Returns the new number; fd itself when none is free. */
+#define RV_FD_LOW 64
+int rv_fd_lift(int fd);
+
 /* Creates every missing folder of the path `dir` (0755). */
 bool rv_mkdirs(const char *dir, struct rv_err *e);
 /* The same for the folder that `file` lies in. */

@@ -535,6 +535,28 @@ static void expect_raised_limit(void)
 		_exit(1);
 }
 
+/* The child begins on our table of descriptors. Those above the given ones are never copied for it. */
+static void our_own_descriptors_are_as_before(void **state)
+{
+	struct run r = plain(LIST("sh", "-c", "cat <&7; ls /proc/self/fd | tr '\\n' ' '"));
+	int in = open(file("in", "x", 0644), O_RDONLY | O_CLOEXEC);
+	int high = fcntl(in, F_DUPFD_CLOEXEC, 90), higher = fcntl(in, F_DUPFD, 700);
+	struct rv_spawn_fd given[] = {{high, 7}};
+
+	(void)state;
+	r.s.fds = given;
+	r.s.fd_count = 1;
+	must_go(&r);
+	assert_string_equal(r.out, "x0 1 2 3 7 ");
+	assert_int_equal(fcntl(in, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fcntl(high, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fcntl(higher, F_GETFD), 0);
+	assert_int_equal(fcntl(7, F_GETFD), -1);
+	close(in);
+	close(high);
+	close(higher);
+}
+
 /* Raising a limit needs the privilege that the user gives up. */
 static void limits_are_set_while_still_privileged(void **state)
 {
@@ -666,6 +688,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_relative_program_is_one_of_the_working_directory),
 		cmocka_unit_test(a_child_has_the_given_descriptors_and_nothing_else),
 		cmocka_unit_test(numbers_that_collide_with_ours_are_sorted_out),
+		cmocka_unit_test(our_own_descriptors_are_as_before),
 		cmocka_unit_test(limits_are_the_given_ones),
 		cmocka_unit_test(a_limit_above_the_hard_one_is_named),
 		cmocka_unit_test(a_number_gets_its_groups_and_nothing_of_root),
