@@ -2,7 +2,8 @@
  *
  *                  SO_REUSEADDR   state
  *   bound          off            closed: connects are refused, strangers cannot bind
- *   a life began   off            the same; but on, if old connections would hinder its listen
+ *   a life began   off            the same; but on, if old connections would hinder its listen, and
+ *                                 a guard (portguard.h) refuses the strangers until it listens
  *   it listens     on             its connections inherit the flag, so that what they leave in TIME_WAIT
  *                                 hinders neither the next life nor the next boot
  *   the life ended off            shutdown(SHUT_RD): closed again, the port is kept
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "daemon/holder.h"
+#include "daemon/portguard.h"
 #include "daemon/unixsock.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -28,6 +30,7 @@
 
 struct rv_listener {
 	int fd;
+	int guard; /* -1: none */
 	enum rv_family family;
 	int backlog;
 	uint16_t port;
@@ -128,6 +131,7 @@ static bool open_ip(struct rv_listener *l, const struct rv_listen *c, struct rv_
 static bool reset_ip(struct rv_listener *l, struct rv_err *e)
 {
 	set_reuse(l, 0);
+	rv_portguard_release(&l->guard, l->fd);
 	shutdown(l->fd, SHUT_RD); /* ENOTCONN: it never listened */
 	if (!is_listening(l->fd))
 		return true;
@@ -153,16 +157,27 @@ static void look_again(struct rv_listener *l)
 	ev_timer_start(l->loop, &l->look);
 }
 
+/* A listen works from now on, whatever old connections there are. */
+static void make_way(struct rv_listener *l)
+{
+	l->guard = rv_portguard_open(l->fd);
+	set_reuse(l, 1);
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct rv_listener *l = w->data;
 
 	(void)loop;
 	(void)revents;
-	if (is_listening(l->fd) || rv_now() - l->began > PATIENCE)
+	if (is_listening(l->fd)) {
 		set_reuse(l, 1);
-	else
+		rv_portguard_release(&l->guard, l->fd);
+	} else if (rv_now() - l->began <= PATIENCE) {
 		look_again(l);
+	} else if (l->guard < 0) {
+		make_way(l);
+	}
 }
 
 void rv_listener_watch(struct rv_listener *l, struct ev_loop *loop)
@@ -200,7 +215,7 @@ struct rv_listener *rv_listener_open(
 		rv_fail_errno(e, ENOMEM, "cannot keep a listener of service %s", service);
 		return NULL;
 	}
-	l->fd = -1;
+	l->fd = l->guard = -1;
 	l->family = c->family;
 	l->port = c->port;
 	l->backlog = c->backlog;
@@ -223,6 +238,7 @@ void rv_listener_close(struct rv_listener *l)
 	rest(l);
 	if (l->family == RV_UNIX)
 		rv_unixsock_remove(&l->place);
+	rv_fd_close(&l->guard);
 	rv_fd_close(&l->fd);
 	free(l->address);
 	free(l->service);
@@ -235,8 +251,8 @@ void rv_listener_life_begins(struct rv_listener *l)
 		return; /* it has the flag, or needs none */
 	l->began = rv_now();
 	if (!l->loop || is_hindered(l))
-		set_reuse(l, 1);
-	else
+		make_way(l);
+	if (l->loop)
 		look_again(l);
 	l->hindered = true;
 }

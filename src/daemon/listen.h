@@ -20,7 +20,8 @@ void rv_listener_close(struct rv_listener *l);
 /* The descriptor to pass at the next spawn. */
 int rv_listener_fd(const struct rv_listener *l);
 /* Gives it a clock, with which it sees when the service listens: until then even a stranger with
-   SO_REUSEADDR is refused. Call once after open; without it a life begins with the flag set. */
+   SO_REUSEADDR is refused. Call once after open; without it a life begins with the flag set and a
+   guard (portguard.h) beside it. */
 void rv_listener_watch(struct rv_listener *l, struct ev_loop *loop);
 /* A life that owns it begins: the recipe of SO_REUSEADDR. Call before or right after the spawn. */
 void rv_listener_life_begins(struct rv_listener *l);

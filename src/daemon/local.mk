@@ -30,7 +30,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/holder.c src/daemon/holder.h \
 	src/daemon/ident.c src/daemon/ident.h \
 	src/daemon/kin.c src/daemon/kin.h \
-	src/daemon/listen.c src/daemon/listen.h \
+	src/daemon/listen.c src/daemon/listen.h src/daemon/portguard.c src/daemon/portguard.h \
 	src/daemon/pidmap.c src/daemon/pidmap.h \
 	src/daemon/proc.c src/daemon/proc.h \
 	src/daemon/reach.c \

@@ -146,30 +146,38 @@ services:
     assert not os.path.exists(path)
 
 
-def test_no_other_process_of_the_sandbox_can_take_the_port_by_binding_to_zero(reeve, free_port):
-    port = free_port()
-    r = reeve(graph(port), files={"serve.py": SERVE})
-    steal = subprocess.Popen([sys.executable, "-c", """
-import socket, sys, time
-end = time.monotonic() + 3
-while time.monotonic() < end:
+HUNGRY = """
+import socket, sys
+mine, got = [], set()
+for reuse in (0, 1):
+    for _ in range(80):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        try: s.bind(("127.0.0.1", 0)); got.add(s.getsockname()[1]); mine.append(s)
+        except OSError: s.close()
+for s in mine[40:]: s.close()
+to = socket.socket(); to.bind(("127.0.0.1", 20000)); to.listen(200)
+for _ in range(80):
     s = socket.socket()
-    try:
-        s.bind(("127.0.0.1", int(sys.argv[1]))); sys.exit("stolen")
-    except OSError: pass
-    s.close(); time.sleep(.0005)
-""", str(port)], stderr=subprocess.PIPE)
-    try:
-        r.wait_ready()
-        steal_from = time.monotonic()
-        while time.monotonic() - steal_from < 1:
-            assert ask(port).startswith(b"hi")
-        assert steal.wait(20) in (0, 1)
-        # whoever came before the boot may have had it; then the boot had failed. It did not.
-        assert steal.returncode == 0, steal.stderr.read()
-    finally:
-        steal.kill()
-        steal.wait()
+    try: s.connect(("127.0.0.1", 20000)); got.add(s.getsockname()[1]); mine.append(s)
+    except OSError: s.close()
+with open("got", "w") as f: f.write(" ".join(map(str, sorted(got))))
+"""
+
+
+# R-02: a dependency that eats up every port of the ephemeral range gets all but the reserved one
+@pytest.mark.root
+def test_no_service_gets_a_reserved_port_by_binding_to_zero_or_connecting(reeve):
+    r = reeve(graph(40007) .replace("    ready:", "    needs: [hungry]\n    ready:") + """
+  hungry: {command: [/usr/bin/python3, hungry.py], type: task, working-dir: "${env.TMPDIR}"}
+""", files={"serve.py": SERVE, "hungry.py": HUNGRY}, wrap=("unshare", "-n", "/bin/sh", "-c",
+              'ip link set lo up && echo 40000 40031 > /proc/sys/net/ipv4/ip_local_port_range || exit 77; exec "$0" "$@"'))
+    if until("the start", lambda: r.proc.poll() or os.path.exists(r.socket)) == 77:
+        pytest.skip("no network namespace with a port range of its own can be made here (unshare -n, ip, /proc/sys)")
+    r.wait_ready()
+    got = {int(p) for p in r.read("got").split()}
+    assert len(got) > 10, "it was hungry"
+    assert 40007 not in got
     assert r.term() == 0
 
 
@@ -247,4 +255,74 @@ services:
 """)
     r.wait_ready()
     assert os.path.exists(r.path("flag"))
+    assert r.term() == 0
+
+
+STEAL = """
+import socket, sys, time
+tries = 0
+while True:
+    for reuse in (0, 1):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        try:
+            s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); sys.exit("stolen with reuse %d after %d tries" % (reuse, tries))
+        except OSError: pass
+        s.close()
+    tries += 1
+    if tries == 1: open(sys.argv[2], "w").close()
+    time.sleep(.0005)
+"""
+
+
+# R-02, field case 07: at no instant of crash, backoff, manual restart or stop
+def test_a_thief_never_gets_the_port_over_deaths_restarts_and_stops(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/usr/bin/python3, -c, 'import socket,sys; c,_=socket.socket(fileno=3).accept(); c.sendall(b"hi"); c.close(); sys.exit(3)']
+    listen: [{name: http, tcp: "127.0.0.1:%d", backlog: 64}]
+    restart: {on: always, delay: 150ms, factor: 1, limit: 0}
+""" % port)
+    r.wait_ready()
+    thief = subprocess.Popen([sys.executable, "-c", STEAL, str(port), r.path("stealing")], stderr=subprocess.PIPE)
+    try:
+        until("the thief", lambda: os.path.exists(r.path("stealing")))
+        for _ in range(5):
+            assert ask(port, 10) == b"hi", "some wait during the backoff, none is refused"
+        assert r.ctl("restart", "s").returncode == 0
+        assert ask(port, 10) == b"hi"
+        assert r.ctl("stop", "s").returncode == 0
+        time.sleep(0.2)
+        assert r.ctl("start", "s").returncode == 0
+        assert ask(port, 10) == b"hi"
+        assert thief.poll() is None, thief.stderr.read()
+    finally:
+        thief.kill()
+        thief.wait()
+        thief.stderr.close()
+    assert r.term() == 0
+
+
+# the same without backlog, where connects are refused between lives
+def test_a_thief_never_gets_a_port_that_is_not_listening_either(reeve, free_port):
+    port = free_port()
+    r = reeve(graph(port), files={"serve.py": SERVE})
+    r.wait_ready()
+    thief = subprocess.Popen([sys.executable, "-c", STEAL, str(port), r.path("stealing")], stderr=subprocess.PIPE)
+    try:
+        until("the thief", lambda: os.path.exists(r.path("stealing")))
+        for _ in range(3):
+            first = r.service("s")["pid"]
+            os.kill(first, signal.SIGKILL)
+            until("the next life", lambda: r.service("s").get("pid") not in (None, 0, first) and r.service("s")["state"] == "ready")
+            assert thief.poll() is None, thief.stderr.read()
+            assert ask(port).startswith(b"hi")
+        assert r.ctl("restart", "s").returncode == 0
+        assert thief.poll() is None, thief.stderr.read()
+    finally:
+        thief.kill()
+        thief.wait()
+        thief.stderr.close()
     assert r.term() == 0
