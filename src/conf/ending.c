@@ -17,9 +17,9 @@ static bool restart_word(const char *s, uint8_t *on)
 {
 	static const char *const words[] = {"never", "failure", "always"};
 
-	for (uint8_t i = 0; i < COUNT(words); i++) {
+	for (size_t i = 0; i < COUNT(words); i++) {
 		if (!strcmp(s, words[i])) {
-			*on = i;
+			*on = (uint8_t)i;
 			return true;
 		}
 	}

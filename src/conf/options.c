@@ -2,6 +2,7 @@
  * beats the default. */
 #include "conf/whole.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,7 @@ static void read_words(struct rv_read *r, struct rv_option *o, const struct valu
 				rv_buf_add(&b, s, strlen(s) + 1);
 		}
 	} else if (o->from == RV_FROM_ENV) {
+		assert(v->text);
 		split_at_blanks(v->text, &b);
 	} else if (!rv_text_split(v->text, &b, &n)) {
 		rv_read_complain(r, v->at, "has a quote without its end");

@@ -180,7 +180,7 @@ static void print_environment(
 
 static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, struct rv_buf *to)
 {
-	for (uint8_t kind = RV_NEEDS; kind <= RV_AFTER; kind++) {
+	for (int kind = RV_NEEDS; kind <= RV_AFTER; kind++) {
 		bool any = false;
 
 		for (size_t i = 0; i < d->s.dep_count; i++) {

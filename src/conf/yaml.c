@@ -1,6 +1,7 @@
 /* libyaml's events -> the located tree. Nothing here knows a key of ours. */
 #include "conf/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -181,6 +182,7 @@ static void close_node(struct reader *r)
 	struct rv_tree *node = o->node;
 	unsigned depth = 0;
 
+	assert(list || !n);
 	node->weight = 1;
 	for (size_t i = 0; i < n; i++) {
 		node->weight += list[i].value->weight;

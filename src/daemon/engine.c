@@ -123,12 +123,12 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	switch ((enum rv_action_kind)a->kind) {
 	case RV_ACT_START: do_start(g, a); break;
 	case RV_ACT_PROBE:
-		if (h->prober)
+		if (h && h->prober)
 			rv_prober_attempt(h->prober, a->timeout);
 		break;
 	case RV_ACT_HOOK: do_hook(g, a); break;
 	case RV_ACT_DROP:
-		if (h->prober)
+		if (h && h->prober)
 			rv_prober_cancel(h->prober);
 		rv_hostlink_drop(g->world.host, a->id);
 		break;

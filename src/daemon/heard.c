@@ -142,7 +142,7 @@ static void on_disabled(void *ctx, const char *plugin, bool disabled)
 	for (rv_id id = 0; id < g->slots; id++) {
 		const struct rv_service *s = g->hands[id].service;
 
-		if (!s || strcmp(s->plugin, plugin))
+		if (!s || strcmp(s->plugin, plugin) != 0)
 			continue;
 		if (disabled) /* the words of every start that the core refuses from now on */
 			rv_hands_note(&g->hands[id].why,

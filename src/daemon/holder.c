@@ -26,6 +26,7 @@ static bool search_table(const char *table, uint16_t port, bool listening, struc
 		unsigned local, state;
 		unsigned long inode;
 
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number that does not fit */
 		if (sscanf(line,
 			    " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*u %lu",
 			    &local, &state, &inode) != 3)

@@ -234,7 +234,7 @@ bool rv_ident_resolve(const char *user, const char *group, const char *const *gr
 
 bool rv_ident_owner(const char *user, const char *group, uid_t *uid, gid_t *gid, struct rv_err *e)
 {
-	struct user u;
+	struct user u = {0};
 
 	*uid = (uid_t)-1;
 	*gid = (gid_t)-1;

@@ -58,7 +58,7 @@ static bool takes_value(
 {
 	size_t n = strlen(option);
 
-	if (strncmp(word, option, n))
+	if (strncmp(word, option, n) != 0)
 		return false;
 	if (word[n] == '=' || (word[n] && option[1] != '-')) {
 		*value = word + n + (word[n] == '=');
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
 	int status = EXIT_USAGE;
 
 	if (argc == 3 && !strcmp(argv[1], "--plugin-host"))
-		return rv_host_run(atoi(argv[2]));
+		return rv_host_run((int)strtol(argv[2], NULL, 10));
 	block_signals(&set);
 	fill_standard_fds();
 	if (read_words(argc, argv, &w)) {

@@ -51,6 +51,7 @@ static bool parse_stat(char *text, struct rv_proc *to)
 		return false;
 	*close = 0;
 	snprintf(to->command, sizeof(to->command), "%s", open + 1);
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number that does not fit */
 	if (sscanf(close + 1,
 		    " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		    &state, &parent, &group, &session, &start) != 5)

@@ -19,6 +19,7 @@
 
 #define STACK_BYTES 65536
 #define GUARD_BYTES 4096
+#define LISTEN_PID  "LISTEN_PID="
 #define PRESET_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* What every spawn of this process shares. Set once; there is one thread. */
@@ -107,11 +108,11 @@ static void copy_env(struct rv_child *c, const char *const *env, char *listen_pi
 		memcpy(c->env, env, n * sizeof(*env));
 	c->env[n] = NULL;
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(env[i], "LISTEN_PID="))
+		if (strcmp(env[i], LISTEN_PID) != 0)
 			continue;
-		strcpy(listen_pid, env[i]);
+		memcpy(listen_pid, LISTEN_PID, sizeof(LISTEN_PID));
 		c->env[i] = listen_pid;
-		c->listen_pid = listen_pid + strlen(env[i]);
+		c->listen_pid = listen_pid + sizeof(LISTEN_PID) - 1;
 	}
 }
 
@@ -141,7 +142,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 {
 	size_t envs = (count(s->env) + 1) * sizeof(char *);
 	size_t fds = (s->fd_count + 3) * sizeof(int);
-	size_t listen = sizeof("LISTEN_PID=") + 12, path = 0;
+	size_t listen = sizeof(LISTEN_PID) + 12, path = 0;
 	const char *search = NULL;
 	char *block;
 

@@ -91,7 +91,9 @@ static const char **probe_env(const char *const *env)
 	while (env && env[n])
 		n++;
 	copy = calloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < n; i++)
+	if (!copy)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
 		if (strncmp(env[i], "LISTEN_", 7) != 0)
 			copy[kept++] = env[i];
 	return copy;

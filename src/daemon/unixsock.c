@@ -17,10 +17,12 @@
 
 static bool address_of(const char *path, struct sockaddr_un *to)
 {
+	size_t n = strlen(path) + 1;
+
 	*to = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof(to->sun_path))
+	if (n > sizeof(to->sun_path))
 		return false;
-	strcpy(to->sun_path, path);
+	memcpy(to->sun_path, path, n);
 	return true;
 }
 

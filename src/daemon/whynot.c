@@ -71,7 +71,7 @@ static bool interpreter_missing(const char *path, int fd, struct rv_err *e)
 	bool crlf;
 
 	head[n < 0 ? 0 : n] = 0;
-	if (n < 2 || memcmp(head, "#!", 2))
+	if (n < 2 || memcmp(head, "#!", 2) != 0)
 		return rv_fail(e, RV_ERR_START,
 			"cannot execute %s: it is there, but the loader it names is not "
 			"(built for another system or C library)",

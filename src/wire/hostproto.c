@@ -128,7 +128,7 @@ static void str(struct codec *c, const char **s)
 	if (c->out)
 		return;
 	*s = b.p;
-	if (memchr(b.p, 0, b.n))
+	if (b.n && memchr(b.p, 0, b.n))
 		c->bad = true;
 }
 

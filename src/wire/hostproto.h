@@ -177,7 +177,7 @@ struct rv_hp_page {
 #define RV_HP_IN_TABLE	  1000u /* loading for DESCRIBE */
 #define RV_HP_IN_INSTANCE 1001u /* loading for INSTANCE */
 
-/* An id with this bit is a get's, not a service's. */
+/* An id with this bit belongs to a get, not to a service. */
 #define RV_HP_GET_BIT (UINT32_C(1) << 31)
 
 struct rv_hp_msg {

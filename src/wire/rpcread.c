@@ -241,16 +241,16 @@ static bool check_request(const struct rv_request *r, struct rv_rpc_error *e)
 	return true;
 }
 
-static bool read_method(const cJSON *method, struct rv_request *r, struct rv_rpc_error *e)
+static bool read_method(const cJSON *item, struct rv_request *r, struct rv_rpc_error *e)
 {
-	const char *near;
+	const char *near, *method = cJSON_GetStringValue(item);
 
-	if (!cJSON_IsString(method))
+	if (!method)
 		return rv_rpc_fail(e, RV_RPC_INVALID, "method must be a string");
-	if (rv_verb_from_name(method->valuestring, &r->verb))
+	if (rv_verb_from_name(method, &r->verb))
 		return true;
-	near = rv_verb_nearest(method->valuestring);
-	return rv_rpc_fail(e, RV_RPC_NO_METHOD, "no method \"%.64s\"%s%s%s", method->valuestring,
+	near = rv_verb_nearest(method);
+	return rv_rpc_fail(e, RV_RPC_NO_METHOD, "no method \"%.64s\"%s%s%s", method,
 		near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
@@ -274,6 +274,7 @@ static cJSON *read_tree(const char *line, size_t n, struct rv_rpc_error *e)
 bool rv_request_read(const char *line, size_t n, struct rv_request *r, struct rv_rpc_error *e)
 {
 	const cJSON *item, *id = NULL, *version = NULL, *method = NULL, *params = NULL;
+	const char *protocol;
 
 	*r = (struct rv_request){.id = "null", .lines = LINES_PRESET};
 	r->tree = read_tree(line, n, e);
@@ -296,7 +297,8 @@ bool rv_request_read(const char *line, size_t n, struct rv_request *r, struct rv
 	}
 	if (!read_id(id, r, e))
 		return false;
-	if (!cJSON_IsString(version) || strcmp(version->valuestring, "2.0") != 0)
+	protocol = cJSON_GetStringValue(version);
+	if (!protocol || strcmp(protocol, "2.0") != 0)
 		return rv_rpc_fail(e, RV_RPC_INVALID, "\"jsonrpc\":\"2.0\" is missing");
 	if (!read_method(method, r, e))
 		return false;

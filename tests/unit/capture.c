@@ -589,7 +589,7 @@ static void the_tail_ring_equals_a_simple_model(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
-		char block[16384];
+		char block[13000];
 		size_t n = 0, want = (size_t)rand_r(&seed) % (i % 97 ? 200 : 12000) + 1;
 
 		while (n < want)
@@ -645,7 +645,7 @@ static void what_a_descendant_writes_after_the_end_is_still_kept(void **state)
 static void drain_takes_all_that_is_in_the_pipe_without_the_loop(void **state)
 {
 	struct world *w = *state;
-	char text[60000];
+	static char text[60000];
 
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 99; i < sizeof(text); i += 100)
@@ -776,7 +776,8 @@ static void remove_filler(struct world *w)
 static void a_full_disk_loses_lines_with_a_note(void **state)
 {
 	struct world *w = *state;
-	char path[160], zeros[65536] = {0};
+	static const char zeros[65536];
+	char path[160];
 	int fd;
 
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||

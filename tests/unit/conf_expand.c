@@ -313,14 +313,14 @@ static const struct rv_plugin_table tables[] = {
 	{.name = "broken", .error = "cannot load plugin 'broken': no such file"},
 };
 
-static struct given with_options(const char *options, const char *const *environ)
+static struct given with_options(const char *options, const char *const *variables)
 {
 	static char yaml[1000];
 
 	snprintf(yaml, sizeof(yaml), "services:\n  s:\n    plugin: p\n    command: x\n    %s\n",
 		options);
 	return (struct given){
-		yaml, .tables = tables, .table_count = COUNT(tables), .environ = environ};
+		yaml, .tables = tables, .table_count = COUNT(tables), .environ = variables};
 }
 
 static const struct rv_option *option(const struct got *g, const char *name)
