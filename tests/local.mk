@@ -4,5 +4,5 @@ include tests/plugins/local.mk
 include tests/e2e/local.mk
 include tests/stack/local.mk
 include tests/fuzz/local.mk
-EXTRA_DIST += tests/rooms.sh tests/unit/tap.sh
+EXTRA_DIST += tests/README.md tests/rooms.sh tests/unit/tap.sh
 TESTS += tests/rooms.sh

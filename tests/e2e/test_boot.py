@@ -79,6 +79,7 @@ def test_teardown_is_the_exact_reverse_and_branches_go_side_by_side(node):
     assert abs(when(ev, "term", "cache") - when(ev, "term", "queue")) < 0.3
 
 
+# R-75
 def test_a_deaf_service_is_killed_after_its_timeout_and_the_rest_follows(reeve):
     r = reeve("""
 services:
@@ -96,6 +97,7 @@ services:
     assert r.stderr.index("deaf: stopped") < r.stderr.index("db: stopped")
 
 
+# R-92 R-98
 def test_a_second_term_ends_everything_at_once(reeve):
     r = reeve("""
 services:
@@ -227,6 +229,7 @@ services:
     assert r.term() == 0
 
 
+# R-90
 def test_at_most_max_starts_services_start_at_one_time(reeve):
     one = "{command: [/bin/sh, -c, 'echo + >> log; sleep 0.2; echo - >> log; echo >&3; exec sleep 1000'], ready: {fd: 3}, working-dir: \"${env.TMPDIR}/x\"}"
     r = reeve("reeve: {max-starts: 2}\nservices:\n" + "".join("  s%d: %s\n" % (i, one) for i in range(6)), files={"x/log": ""})
@@ -252,6 +255,7 @@ services:
     assert "c: ready" not in r.stderr
 
 
+# R-95
 def test_a_signal_that_came_before_the_first_service_is_not_lost(reeve):
     r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", wrap=("/usr/bin/python3", "-c",
               "import os,signal,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[15])\nos.kill(os.getpid(),15)\nos.execv(sys.argv[1],sys.argv[1:])"))

@@ -208,6 +208,7 @@ def test_a_hook_that_misbehaves_while_stopping_does_not_keep_its_service(mixed, 
     assert r.term() == 0
 
 
+#
 def test_a_shutdown_with_a_hook_that_hangs_ends_in_time(mixed):
     r = mixed(["moody"], "  bad: {plugin: moody, options: {in: stop, do: sleep}, stop: {timeout: 1s}}\n", "shutdown-timeout: 20s")
     r.wait_ready()

@@ -88,6 +88,7 @@ services:
     assert r.term() == 0
 
 
+# R-98
 @pytest.mark.parametrize("pid1", [False, pytest.param(True, marks=pytest.mark.pid1)], ids=["as_a_child", "as_pid_1"])
 @pytest.mark.parametrize("end, status", [("exit 0", 0), ("exit 1", 1), ("exit 42", 42), ("exit 126", 126), ("exit 127", 127),
                                          ("exit 255", 255), ("kill -TERM $$", 143), ("kill -SEGV $$", 139), ("kill -KILL $$", 137)])
@@ -109,6 +110,7 @@ def test_a_command_is_the_last_service_and_its_status_is_ours(reeve):
     assert r.stderr.index("db: ready") < r.stderr.index("main")
 
 
+# R-96
 def test_signals_are_forwarded_to_the_command(reeve):
     r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
               args=("--", "/bin/sh", "-c", 'trap "echo got-usr1" USR1; trap "echo got-int; exit 3" INT; echo up; while :; do sleep 0.05; done'))
@@ -141,6 +143,7 @@ services:
     assert "a: failed: gave up after 1 restart" in r.stderr
 
 
+# R-87
 def test_the_shutdown_deadline_is_kept(reeve):
     r = reeve("""
 reeve: {shutdown-timeout: 1s, start-grace: 0s}

@@ -30,7 +30,7 @@ def ticks(pid):
         return sum(int(x) for x in f.read().rpartition(")")[2].split()[11:13])
 
 
-# R-77
+# R-79 R-77
 @pytest.mark.parametrize("pid1", [pytest.param(True, marks=pytest.mark.pid1), False], ids=["as_pid_1", "as_a_subreaper"])
 def test_two_thousand_orphans_are_all_reaped(reeve, pid1):
     r = reeve("services: {storm: {command: [/usr/bin/python3, storm.py], working-dir: '${env.TMPDIR}'}}",
@@ -50,6 +50,7 @@ def test_two_thousand_orphans_are_all_reaped(reeve, pid1):
     assert r.term() == 0
 
 
+# R-76
 @pytest.mark.parametrize("pid1", [pytest.param(True, marks=pytest.mark.pid1), False], ids=["as_pid_1", "as_a_subreaper"])
 def test_nothing_of_a_service_survives_its_stop_not_even_other_sessions(reeve, pid1):
     r = reeve("""
@@ -76,6 +77,7 @@ services:
     assert r.term() == 0
 
 
+# R-76
 def test_a_killed_main_process_takes_its_strays_with_it(reeve):
     r = reeve("""
 services:
@@ -115,6 +117,7 @@ wait
     assert r.term() == 0
 
 
+# R-99
 @pytest.mark.parametrize("end, ", ["exit 0", "exit 1", "exit 143", "trap - TERM; kill -TERM $$"])
 def test_any_way_to_leave_after_term_is_a_clean_stop(reeve, end):
     r = reeve("""
@@ -171,6 +174,7 @@ services:
     assert r.term() == 0
 
 
+# R-78
 def test_the_exit_status_of_an_orphan_is_never_taken_for_the_services(reeve):
     r = reeve("""
 services:
@@ -184,6 +188,7 @@ services:
     assert r.term() == 0
 
 
+# R-91
 def test_an_unrelated_child_of_our_parent_is_not_touched(reeve):
     r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", wrap=("/bin/sh", "-c", 'sleep 1234 & echo $! > other; exec "$0" "$@"'))
     # the exec makes that sleep a child of reeve itself: one that it did not start

@@ -159,6 +159,7 @@ def test_follow_shows_the_next_life_too_and_ends_with_reeve(reeve):
     t.join()
 
 
+# R-86
 def test_stopping_the_wait_does_not_stop_the_operation(reeve):
     r = reeve(PAIR)
     r.wait_ready()
@@ -180,6 +181,7 @@ def test_shutdown_waits_until_reeve_is_gone(reeve):
     assert not os.path.exists(r.socket)
 
 
+# R-88
 def test_start_is_refused_while_reeve_shuts_down(reeve):
     r = reeve("""
 services:

@@ -305,7 +305,7 @@ services:
     assert r.term() == 0
 
 
-# R-80: many stops at one time are one stop with one result
+# R-94 R-80: many stops at one time are one stop with one result
 def test_stops_at_the_same_time_share_one_stop(reeve):
     import subprocess
     import harness
@@ -379,4 +379,43 @@ def test_a_hasty_stop_that_ran_out_may_be_asked_again(reeve):
     assert r.service("a")["state"] in ("stopping", "killing") and r.service("a")["pid"]
     assert r.ctl("stop", "a").returncode == 0
     assert r.service("a")["state"] == "stopped"
+    assert r.term() == 0
+
+
+# R-59 R-69 R-70 R-71: the first error first, whatever the way back brings; what a child wrote is shown whole and harmless
+def test_the_first_error_stays_the_reported_one_over_a_bad_way_back(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'trap "exit 9" TERM; while :; do sleep 0.05; done']}
+  deaf: {command: %s, needs: [a], stop: {signal: TERM, timeout: 500ms}}
+  c: {command: [/bin/sh, -c, 'printf "bo\\000om\\n" >&2; exit 7'], needs: [deaf], ready: {fd: 3, timeout: 30s}}
+""" % DEAF)
+    t = time.monotonic()
+    assert r.wait() == 10
+    assert time.monotonic() - t < 8
+    err = r.stderr
+    assert "c: failed: exited with 7 before it was ready" in err
+    assert err.index("c: failed") < err.index("deaf: did not stop in time: killed") < err.index("a: stopped")
+    assert "boot failed" in err and "c" in err[err.index("boot failed"):].splitlines()[0], "named as the cause"
+    assert "bo" in err and "om" in err and "\0" not in err
+
+
+# R-74: only a task may leave with 0
+def test_a_daemon_that_leaves_with_0_before_it_is_ready_has_failed(reeve):
+    r = reeve("services: {a: {command: [/bin/true], ready: {fd: 3, timeout: 30s}}}")
+    assert r.wait() == 10
+    assert "a: failed: exited with 0 before it was ready" in r.stderr
+    r = reeve("services: {a: {command: [/bin/true], type: task}}")
+    r.wait_state("a", "exited")
+    assert r.term() == 0
+
+
+# R-78 under load: orphans with other statuses end all the time while services end with theirs
+def test_each_of_many_gets_its_own_status_while_orphans_end_all_around(reeve):
+    r = reeve("services:\n  storm: {command: [/bin/sh, -c, 'while :; do (sh -c \"exit 99\" &); (setsid sh -c \"exit 98\" &); done']}\n" + "".join(
+        "  s%d: {command: [/bin/sh, -c, 'sleep 0.%d; exit %d'], restart: {on: never}}\n" % (i, 2 + i % 5, 20 + i) for i in range(20)))
+    for i in range(20):
+        s = r.wait_state("s%d" % i, "failed", timeout=40)
+        assert "exited with %d" % (20 + i) in s["detail"], s
+    assert r.ctl("stop", "storm").returncode == 0
     assert r.term() == 0

@@ -124,6 +124,7 @@ def test_at_a_terminal_nothing_is_stopped_and_services_have_no_terminal(at_termi
     assert r.read("heard") == "TERM\n"
 
 
+# R-93 R-94
 def test_control_c_reaches_reeve_once_and_services_only_by_its_teardown(at_terminal):
     r, screen = at_terminal(TEXT)
     r.wait_ready()

@@ -1,0 +1,59 @@
+"""The table of tests/README.md tells the truth about where each requirement is shown."""
+import os
+import re
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WANTED = [*range(1, 38), *range(58, 100), 138]
+
+
+def table():
+    """requirement -> the places named for it; and those that are said not to be shown."""
+    shown, owed = {}, set()
+    with open(os.path.join(TESTS, "README.md")) as f:
+        for line in f:
+            row = re.match(r"\| R-(\d+) \| (.*) \| .*\|$", line)
+            item = re.match(r"- R-(\d+): \S", line)
+            if row:
+                shown[int(row[1])] = re.findall(r"`([^`]+)`", row[2])
+            if item:
+                owed.add(int(item[1]))
+    return shown, owed
+
+
+def text(path):
+    try:
+        with open(os.path.join(TESTS, path)) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def test_every_place_that_the_table_names_exists():
+    wrong = []
+    for number, places in table()[0].items():
+        for place in places:
+            path, _, name = place.partition("::")
+            body = text(path)
+            if not body or (name and not re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), body)):
+                wrong.append("R-%02d: %s" % (number, place))
+    assert not wrong
+
+
+def test_each_requirement_is_shown_or_said_to_be_owed():
+    shown, owed = table()
+    assert all(shown.values())
+    assert sorted(shown.keys() | owed) == WANTED
+    assert not shown.keys() & owed
+
+
+def test_stopping_and_signals_cite_their_number_where_they_are_shown():
+    wrong = []
+    for number, places in table()[0].items():
+        here = [p.partition("::") for p in places if p.startswith("e2e/")]
+        if not 75 <= number <= 99 or not here:
+            continue
+        for path, _, name in here:
+            head = re.search(r"((?:^[#@ ].*\n)*)^def %s\(" % name, text(path), re.M)
+            if not head or "R-%02d" % number not in head[1]:
+                wrong.append("R-%02d: %s::%s" % (number, path, name))
+    assert not wrong
