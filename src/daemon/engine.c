@@ -116,6 +116,19 @@ static void do_over(struct rv_engine *g, const struct rv_action *a)
 	ev_break(g->world.loop, EVBREAK_ALL);
 }
 
+/* The core gives all that is left of the budget. What ends a little before that tells the last cause; but when there is
+   too little left to learn anything, the budget cuts it short, and what was learned before stands. */
+static rv_time attempt_bound(const struct rv_hands *h, rv_time left)
+{
+	rv_time most = h->service->ready.attempt_timeout;
+
+	if (most < left)
+		return most;
+	if (h->probe_why && left < most / 2 && left < 250 * RV_MS)
+		return left + RV_SEC;
+	return left > 20 * RV_MS ? left - 5 * RV_MS : left;
+}
+
 static void perform(struct rv_engine *g, const struct rv_action *a)
 {
 	struct rv_hands *h = a->id < g->slots ? &g->hands[a->id] : NULL;
@@ -124,7 +137,7 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	case RV_ACT_START: do_start(g, a); break;
 	case RV_ACT_PROBE:
 		if (h && h->prober)
-			rv_prober_attempt(h->prober, a->timeout);
+			rv_prober_attempt(h->prober, attempt_bound(h, a->timeout));
 		break;
 	case RV_ACT_HOOK: do_hook(g, a); break;
 	case RV_ACT_DROP:

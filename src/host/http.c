@@ -13,7 +13,7 @@
 
 #include "reeve/plugin.h"
 
-enum { HEADERS_MAX = 16384 };
+enum { HEADERS_MAX = 16384, HEADERS_READ = 262144 };
 
 struct rv_http {
 	struct ev_loop *loop;
@@ -35,7 +35,7 @@ struct rv_http_try {
 	void (*done)(void *arg, const struct rv_http_got *got);
 	void *arg;
 	bool truncated;
-	size_t got_headers_len, got_len;
+	size_t got_headers_len, got_len, headers_read;
 	bool headers_end; /* the empty line behind them was seen */
 	char why[CURL_ERROR_SIZE];
 	char got_headers[HEADERS_MAX + 1];
@@ -72,6 +72,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 	struct rv_http_try *t = arg;
 	size_t len = size * n;
 
+	t->headers_read += len;
+	if (t->headers_read > HEADERS_READ)
+		return 0; /* libcurl keeps them all: nobody reads endless ones */
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
 		t->got_headers_len = 0; /* what stood before was an interim answer */
 		t->headers_end = false;
@@ -116,7 +119,12 @@ static int transport_of(struct rv_http_try *t, CURLcode code, const char **error
 			snprintf(t->why, sizeof(t->why), "%s", strerror((int)number));
 		return number == ECONNREFUSED ? REEVE_HTTP_REFUSED : REEVE_HTTP_BROKEN;
 	}
-	if (!*t->why)
+	if (t->headers_read > HEADERS_READ)
+		snprintf(t->why, sizeof(t->why), "the answer's headers have no end");
+	else if (code == CURLE_OUT_OF_MEMORY && connects) /* so it calls a line above 100 KiB */
+		snprintf(t->why, sizeof(t->why),
+			"a line of the answer's headers is too long, or memory is short");
+	else if (!*t->why)
 		snprintf(t->why, sizeof(t->why), "%s", curl_easy_strerror(code));
 	if (code == CURLE_URL_MALFORMAT || (code == CURLE_UNSUPPORTED_PROTOCOL && !connects))
 		return REEVE_HTTP_INVALID;
