@@ -53,7 +53,7 @@ def forever(c, first, more, pause=0):
 def answer(c):
     open("hits", "a").write(".")
     c.recv(65536)
-    if kind == "endless-headers": forever(c, OK, b"X-More: " + b"y" * 1000 + b"\r\n")
+    if kind == "endless-headers": forever(c, OK, b"X-More: " + b"y" * 60000 + b"\r\n")
     if kind == "endless-body": forever(c, OK + b"\r\n", b"z" * 65536)
     if kind == "endless-status": forever(c, b"HTTP/1.1 200 ", b"O" * 1000)
     if kind == "endless-interim": forever(c, b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
@@ -96,7 +96,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_foreve
 READY, WRONG, BROKEN = "ready", "wrong", "broken"
 
 
-def run(start, free_port, kind, plugin, timeout="1200ms", attempt="500ms"):
+def run(start, free_port, kind, plugin, timeout="1200ms", attempt="500ms", env=None):
     port = free_port()
     bad = {"command": ["/usr/bin/python3", "nasty.py", str(port), kind], "working-dir": "${env.TMPDIR}", "environment": {"PYTHONSAFEPATH": "1"}}
     if plugin == "exec":
@@ -105,7 +105,8 @@ def run(start, free_port, kind, plugin, timeout="1200ms", attempt="500ms"):
         bad.update({"plugin": plugin, "options": {"port": port}, "ready": {"timeout": timeout, "attempt-timeout": attempt}})
     good = {"command": ["/usr/bin/python3", "good.py", str(port + 1)], "working-dir": "${env.TMPDIR}", "environment": {"PYTHONSAFEPATH": "1"},
             "ready": {"http": {"url": "http://127.0.0.1:%d/" % (port + 1)}, "timeout": "20s"}}
-    r = start(json.dumps({"reeve": {"on-boot-failure": "continue"}, "services": {"good": good, "bad": bad}}), files={"nasty.py": NASTY, "good.py": GOOD})
+    r = start(json.dumps({"reeve": {"on-boot-failure": "continue"}, "services": {"good": good, "bad": bad}}), files={"nasty.py": NASTY, "good.py": GOOD},
+              env=env)
     r.wait_state("good", "ready")
     return r
 
@@ -156,19 +157,19 @@ def expect(r, kind, outcome, words=()):
     ("tls", BROKEN, ("/health",)),
     ("length-words", BROKEN, ("ength",)),
     ("length-negative", BROKEN, ("ength",)),
-    ("length-huge", BROKEN, ("/health",)),
+    ("length-huge", READY, ()),
     ("chunk-garbage", BROKEN, ("/health",)),
     ("chunk-huge", BROKEN, ("/health",)),
     ("chunk-cut", BROKEN, ("/health",)),
     ("nul-header", BROKEN, ("/health",)),
-    ("long-header", BROKEN, ("/health",)),
+    ("long-header", BROKEN, ("too long",)),
     ("interim-only", BROKEN, ("/health",)),
     ("status-000", BROKEN, ("/health",)),
     ("reset", BROKEN, ("reset",)),
     ("silent", BROKEN, ("no answer within",)),
-    ("endless-headers", BROKEN, ("/health",)),
-    ("endless-status", BROKEN, ("/health",)),
-    ("endless-interim", BROKEN, ("/health",)),
+    ("endless-headers", BROKEN, ("no end",)),
+    ("endless-status", BROKEN, ("too long",)),
+    ("endless-interim", BROKEN, ("no end",)),
     ("drip-headers", BROKEN, ("no answer within",)),
     ("drip-body", BROKEN, ("no answer within",)),
 ])
@@ -191,7 +192,7 @@ def test_a_server_that_breaks_the_rules_is_judged_by_what_it_did(reeve, free_por
     ("no-http", BROKEN, ()),
     ("length-words", BROKEN, ()),
     ("reset", BROKEN, ("reset",)),
-    ("silent", BROKEN, ()),
+    ("silent", BROKEN, ("no answer",)),
     ("endless-headers", BROKEN, ()),
     ("endless-interim", BROKEN, ()),
 ])
@@ -214,7 +215,9 @@ def cpu_of(pid):
 def test_what_has_no_end_costs_neither_memory_nor_much_time(reeve, free_port, kind):
     """The host is the child that is reeve's own binary; what it used is bounded although the server sends as fast as it can."""
     plugin = "exec" if kind != "endless-body" else "envd"
-    r = run(reeve, free_port, kind, plugin, timeout="3s", attempt="1s")
+    # A sanitizer keeps freed memory for a while, which is not what is measured here.
+    options = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1"]))
+    r = run(reeve, free_port, kind, plugin, timeout="3s", attempt="1s", env={"ASAN_OPTIONS": options})
     host = next(p for p in harness.children_of(r.pid) if os.readlink("/proc/%d/exe" % p) == os.path.realpath(harness.REEVE))
 
     def peak():
