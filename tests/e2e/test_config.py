@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+import harness
+
 
 def refused(reeve, text, *words, **more):
     r = reeve(text, **more)
@@ -112,3 +114,16 @@ def test_a_read_only_place_is_named(reeve):
     r = reeve("reeve: {runtime-dir: /proc/nowhere}\nservices: {a: {command: [/bin/sleep, '1000']}}")
     assert r.wait() != 0
     assert "/proc/nowhere" in r.stderr and "runtime-dir" in r.stderr
+
+
+# each variable of the convention, and what it is for
+@pytest.mark.parametrize("plugin, variable, value, shown", [
+    ("envd", "ENVD_BIN", "/opt/envd", "/opt/envd"), ("envd", "ENVD_PORT", "45001", "45001"),
+    ("envd", "ENVD_EXTRA_ARGS", "-cgroup-root /x", "-cgroup-root"), ("envd", "ENVD_LOG_FILE", "/tmp/of/envd.log", "/tmp/of/envd.log"),
+    ("jupyter", "JUPYTER_LOG_FILE", "/tmp/of/jupyter.log", "/tmp/of/jupyter.log")])
+def test_a_variable_of_the_convention_is_used_and_shown_with_its_source(once, tmp_path, plugin, variable, value, shown):
+    (tmp_path / "a.yaml").write_text("services: {it: {plugin: %s}}\n" % plugin)
+    for given, there in ((value, True), ("", False)):
+        got = once("plan", "-c", "a.yaml", "--plugin-dir", harness.PLUGINS, env={variable: given})
+        assert got.returncode == 0, got.stderr
+        assert (shown in got.stdout) == there and ("(variable %s)" % variable in got.stdout) == there

@@ -8,7 +8,9 @@ import pytest
 from harness import alive, state_of, until
 from test_boot import DIAMOND, NODE, events, graph, when
 
-DEAF = "[/bin/sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']"
+SILENT = "[/bin/sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']"
+# ready when it is deaf, and not before
+DEAF = "[/bin/sh, -c, 'trap \"\" TERM; echo >&3; while :; do sleep 1; done'], ready: {fd: 3}"
 
 
 def in_reverse(ev, edges, gone=lambda ev, name: when(ev, "gone", name)):
@@ -211,7 +213,7 @@ services:
   a: {command: %s, stop: {signal: TERM, timeout: 60s}}
   b: {command: %s, needs: [a], ready: {fd: 3, timeout: 60s}, stop: {signal: TERM, timeout: 60s}}
   c: {command: [/bin/sleep, "1000"], needs: [b]}
-""" % (DEAF, DEAF), pid1=pid1)
+""" % (DEAF, SILENT), pid1=pid1)
     r.wait_state("b", "starting")
     t = time.monotonic()
     r.signal(signal.SIGTERM)

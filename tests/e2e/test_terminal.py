@@ -137,7 +137,7 @@ def test_control_c_reaches_reeve_once_and_services_only_by_its_teardown(at_termi
 
 
 def test_control_c_twice_ends_a_deaf_service_at_once(at_terminal):
-    r, screen = at_terminal("services: {deaf: {command: [/bin/sh, -c, 'trap \"\" TERM; while :; do sleep 1; done'], stop: {timeout: 60s}}}")
+    r, screen = at_terminal("services: {deaf: {command: [/bin/sh, -c, 'trap \"\" TERM; echo >&3; while :; do sleep 1; done'], ready: {fd: 3}, stop: {timeout: 60s}}}")
     r.wait_ready()
     screen.type(b"\x03")
     until("the first", lambda: "SIGINT: stopping" in screen.read())
