@@ -91,15 +91,19 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 static void do_boot(struct rv_engine *g, const struct rv_action *a)
 {
 	char time[32];
-	const char *first = rv_pump_name(g, a->id);
+	const char *first = rv_pump_name(g, a->id), *last = NULL;
 
+	if (first && a->why == RV_WHY_BOOT_TIMEOUT)
+		last = g->hands[a->id]
+			       .probe_why; /* no other line will tell it: it did not fail by itself */
 	rv_text_dur((rv_now() - g->began) / RV_MS * RV_MS, time, sizeof(time));
 	if (a->verdict == RV_OK)
 		rv_say(RV_INFO, NULL, "all ready after %s%s", time,
 			a->degraded ? ", degraded: an optional service is missing" : "");
 	else
-		rv_say(RV_ERROR, NULL, "boot failed after %s: %s%s%s", time, first ? first : "",
-			first ? ": " : "", rv_why_text((enum rv_why)a->why));
+		rv_say(RV_ERROR, NULL, "boot failed after %s: %s%s%s%s%s", time, first ? first : "",
+			first ? ": " : "", rv_why_text((enum rv_why)a->why),
+			last && *last ? "; last check: " : "", last ? last : "");
 	notify(g, RV_NO_ID);
 }
 
