@@ -98,8 +98,13 @@ static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 {
 	const struct rv_service *s = h->service;
 	size_t n = env_count(s->env);
-	const char **env = rv_arena_array(&w->arena, n + 4 + 3 + 1, sizeof(*env));
+	const char **env;
 
+	if (s->env && !s->user && !s->listen_count) { /* nothing comes to what the file says */
+		h->context.env = s->env;
+		return true;
+	}
+	env = rv_arena_array(&w->arena, n + 4 + 3 + 1, sizeof(*env));
 	if (!env)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	if (n)
