@@ -85,15 +85,19 @@ bool rv_proc_look(pid_t pid, struct rv_proc *to)
 	return parse_stat(text, to);
 }
 
-/* Digits and blanks, in pieces; a number may be cut by the end of a piece. */
+/* Digits and blanks, in pieces; a number may be cut by the end of a piece. The kernel fills a piece as
+   long as another number fits, so one that is shorter is the last: to ask again would make it count to
+   there once more. */
 static void read_list(int fd, struct rv_pids *to)
 {
 	char text[4096];
+	const ssize_t full = sizeof(text) - 32;
 	off_t at = 0;
 	ssize_t n;
 	pid_t pid = 0;
 
-	while ((n = pread(fd, text, sizeof(text), at)) > 0) {
+	do {
+		n = pread(fd, text, sizeof(text), at);
 		for (ssize_t i = 0; i < n; i++) {
 			if (text[i] >= '0' && text[i] <= '9') {
 				pid = pid * 10 + (text[i] - '0');
@@ -104,7 +108,7 @@ static void read_list(int fd, struct rv_pids *to)
 			pid = 0;
 		}
 		at += n;
-	}
+	} while (n > full);
 	if (pid)
 		rv_pids_add(to, pid);
 }

@@ -386,6 +386,37 @@ static void a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output(void **state
 	}
 }
 
+/* Their numbers fill several pieces of what the kernel tells at a time. */
+static void a_long_list_of_children_is_read_to_its_end(void **state)
+{
+	struct world *w = *state;
+	struct rv_pids fast = {0}, slow = {0};
+	pid_t first = 0;
+
+	for (int i = 0; i < 1500; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			if (first)
+				setpgid(0, first);
+			pause();
+			_exit(0);
+		}
+		assert_true(pid > 0);
+		first = first ? first : pid;
+		setpgid(pid, first);
+	}
+	rv_proc_own_children(w->r->children_fd, &fast);
+	rv_proc_own_children(-1, &slow);
+	assert_true(fast.count >= 1500);
+	assert_int_equal(fast.count, slow.count);
+	rv_pids_fini(&fast);
+	rv_pids_fini(&slow);
+	kill(-first, SIGKILL);
+	while (waitpid(-first, NULL, 0) > 0)
+		;
+}
+
 static void without_children_files_the_slow_way_finds_the_same(void **state)
 {
 	struct world *w = *state;
@@ -730,6 +761,7 @@ int main(void)
 		T(a_daemonised_leftover_is_found_when_the_main_process_was_killed_first),
 		T(a_scrubbed_descendant_is_found_because_it_was_seen),
 		T(a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output),
+		T(a_long_list_of_children_is_read_to_its_end),
 		T(without_children_files_the_slow_way_finds_the_same),
 		T(a_scrubbed_job_is_told_by_its_session),
 		T(a_group_that_does_not_empty_leads_to_who_holds_it),
