@@ -23,6 +23,8 @@
 
 enum verb { VERB_RUN, VERB_CHECK, VERB_PLAN, VERB_VERSION, VERB_HELP };
 
+#define NEVER 1e11 /* seconds since 1970 */
+
 enum { EXIT_REFUSED = 10, EXIT_INTERNAL = 70, EXIT_CONFIG = 78, EXIT_USAGE = 2 };
 
 struct words { /* the command line */
@@ -181,8 +183,9 @@ static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	while ((n = read(w->fd, info, sizeof(info))) > 0) {
-		for (size_t i = 0; i < (size_t)n / sizeof(info[0]); i++) {
+	do {
+		n = read(w->fd, info, sizeof(info));
+		for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(info[0]); i++) {
 			if (info[i].ssi_signo == SIGHUP)
 				restore_socket(to->control);
 			if (info[i].ssi_signo == SIGCHLD)
@@ -190,7 +193,7 @@ static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
 			else
 				rv_engine_signalled(to->engine, (int)info[i].ssi_signo);
 		}
-	}
+	} while (n == (ssize_t)sizeof(info));
 }
 
 /* Descriptors 0-2 must exist, or a log file would become our stderr. */
@@ -237,6 +240,13 @@ static int say_failed(const struct rv_err *e)
 	return EXIT_REFUSED;
 }
 
+static void on_never(struct ev_loop *loop, ev_periodic *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
+
 /* The loop, from the boot to the end. Owns nothing that was given but `g`. */
 static int run_loop(
 	struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files, const sigset_t *set)
@@ -244,6 +254,7 @@ static int run_loop(
 	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rv_control *control;
 	struct rv_err e;
+	ev_periodic never;
 	ev_io io;
 	int status;
 
@@ -258,6 +269,10 @@ static int run_loop(
 	ev_io_init(&io, on_signal, fd, EV_READ);
 	io.data = &(struct signalled){g, control};
 	ev_io_start(loop, &io);
+	/* Only with a watcher of this kind does libev let the kernel tell it that the clock was set; else it
+	   wakes up once a minute to look. */
+	ev_periodic_init(&never, on_never, NEVER, 0., NULL);
+	ev_periodic_start(loop, &never);
 	if (rv_engine_begin(g, &e)) {
 		ev_run(loop, 0);
 		status = rv_engine_status(g);
@@ -265,6 +280,7 @@ static int run_loop(
 		status = say_failed(&e);
 	}
 	rv_control_destroy(control);
+	ev_periodic_stop(loop, &never);
 	ev_io_stop(loop, &io);
 	return status;
 }
