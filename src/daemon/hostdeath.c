@@ -237,12 +237,13 @@ static void rest_a_while(struct rv_hostlink *h, const char *text)
 	h->resting = h->asked;
 }
 
-/* The host died outside of any turn, by itself. The first time nobody can be blamed; from then on it has one call at a time,
-   and the one that it has when that happens again is the culprit. */
+/* The host died outside of any turn, or of what it sent before the one that it was in. The first time nobody can be
+   blamed; from then on it has one call at a time, and the one that it has when that happens again is the culprit. */
 static struct rv_ask *suspect(struct rv_hostlink *h, const char **plugin, uint32_t *what)
 {
 	struct rv_ask *a = h->single ? rv_link_flying(h) : NULL;
 
+	*plugin = NULL; /* a host that sent nonsense may be in another's turn by now */
 	h->single = rv_now() + RV_LINK_FORGET;
 	if (!a || a->got)
 		return NULL;
@@ -272,7 +273,7 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 	/* KILL comes from a hand or for want of memory: the call may as well succeed the next time. */
 	outside = how == RV_EXIT_SIGNAL(SIGKILL) && !h->hung && !h->killed;
 	a = culprit(h, &plugin, &what);
-	if (!plugin && !outside && !h->hung && !h->expected)
+	if ((!plugin || h->killed) && !outside && !h->hung && !h->expected)
 		a = suspect(h, &plugin, &what);
 	rv_link_death_text(h, plugin, what, how, text, sizeof(text));
 	h->channel.page->since = 0;

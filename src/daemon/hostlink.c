@@ -273,7 +273,8 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 			put_down(h);
 		return;
 	}
-	hung = is_deaf(h) | is_hung(h);
+	hung = is_deaf(h);
+	hung = is_hung(h) || hung; /* both count on */
 	for (struct rv_ask *a = h->asked; a; a = a->next)
 		hung |= now > a->deadline + LATE;
 	if (hung && !h->dying) {
