@@ -352,3 +352,58 @@ def test_the_host_that_took_over_has_no_secret_and_no_listener(mixed, free_port)
     kinds = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
     assert len(kinds) < 12 and "--plugin-host" in cmdline(pid)
     assert r.term() == 0
+
+
+@pytest.mark.parametrize("hook", ["start", "probe"])
+def test_a_kill_from_outside_costs_the_call_that_it_hits_nothing(mixed, hook):
+    """A hand, or the kernel for want of memory: the call is asked again. It hangs until the calm file is there."""
+    r = mixed(["moody"], "  hit: {plugin: moody, options: {in: %s, do: sleep, calm: \"${env.TMPDIR}/calm\"}}\n" % hook)
+    r.wait_state("hit", "starting")
+    pid = until("the host", lambda: host_of(r))
+    r.write("calm", "")
+    os.kill(pid, signal.SIGKILL)
+    r.wait_state("hit", "ready")
+    assert "SIGKILL" in r.stderr, r.stderr
+    undisturbed(r, ("plain", "hit"))
+    assert r.term() == 0
+
+
+def test_a_plugin_that_is_killed_each_time_is_disabled_after_the_third(mixed):
+    r = mixed(["moody"], "  bad: {plugin: moody, options: {in: probe, do: abort}}\n")
+    bad = r.wait_state("bad", "failed")
+    assert "disabled" in bad["detail"] + r.stderr, bad
+    r.wait_state("web", "ready")
+    undisturbed(r)
+    assert r.term() == 0
+
+
+def test_a_start_outlasts_a_host_that_is_killed_again_and_again(mixed):
+    r = mixed(["moody"], """
+  slow: {plugin: moody, options: {in: start, do: patient, calm: "${env.TMPDIR}/calm"}, ready: {timeout: 25s}}
+  probed: {plugin: moody, options: {flag: "${env.TMPDIR}/calm"}, ready: {timeout: 25s}}
+""", settings="boot-timeout: 60s")
+    r.wait_state("slow", "starting", "failed")
+    for _ in range(6):
+        until("a host", lambda: host_of(r))
+        kill_host(r)
+        time.sleep(0.15)
+    r.write("calm", "")
+    r.wait_ready()
+    undisturbed(r, ("plain", "web", "slow", "probed"))
+    assert r.term() == 0
+
+
+def test_many_asks_wait_for_a_stopped_host_and_none_is_lost(mixed):
+    """More is asked than the channel takes while nobody reads it."""
+    names = ["s%03d" % i for i in range(150)]
+    r = mixed(["moody"], "".join("  %s: {plugin: moody, startup: disabled, environment: {MUCH: \"%s\"}}\n" % (n, "m" * 4000) for n in names))
+    r.wait_ready()
+    pid = until("the host", lambda: host_of(r))
+    os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    got = r.ctl("start", *names, timeout=60)
+    assert got.returncode == 0, (got.stderr, r.stderr)
+    assert time.monotonic() - began < 15 * SLACK
+    assert not harness.alive(pid), "the stopped one is still there"
+    undisturbed(r)
+    assert r.term() == 0

@@ -82,7 +82,9 @@ static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 		linger();
 	if (strcmp(how, "greedy") == 0)
 		return greedy(t);
-	if (strcmp(how, "endless") == 0)
+	if (strcmp(how, "patient") == 0)
+		t->wait_ns = 100000000;
+	if (strcmp(how, "endless") == 0 || strcmp(how, "patient") == 0)
 		return REEVE_WAIT;
 	if (strcmp(how, "nonsense") == 0)
 		return (enum reeve_next)77;
