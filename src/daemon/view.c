@@ -109,12 +109,21 @@ struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id)
 	return id < g->slots ? g->hands[id].capture : NULL;
 }
 
+/* With a command its status is ours, also when we had to end it. One that never ran has not succeeded: then
+   it is the signal's, as if it had come a little later. */
+static int status_of_command(const struct rv_engine *g)
+{
+	rv_exit how = g->hands[g->plan->exit_from].facts.exit;
+
+	if (how != RV_EXIT_UNKNOWN)
+		return rv_exit_status(how);
+	return 128 + (g->last_signal ? g->last_signal : SIGTERM);
+}
+
 int rv_engine_status(const struct rv_engine *g)
 {
 	switch (g->end) {
-	case RV_END_REQUEST:
-		/* with a command, its status is ours, also when we had to end it */
-		return g->commanded ? rv_exit_status(g->hands[g->plan->exit_from].facts.exit) : 0;
+	case RV_END_REQUEST: return g->commanded ? status_of_command(g) : 0;
 	case RV_END_EXIT_FROM: return rv_exit_status(g->end_exit);
 	case RV_END_BOOT_FAILED:
 	case RV_END_GAVE_UP: return 10;

@@ -183,3 +183,14 @@ def test_a_command_has_our_terminal(reeve):
         seen += os.read(main, 1000)
     os.close(main)
     os.close(terminal)
+
+
+# a command that never ran has not succeeded
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_command_was_started_gives_its_own_status(reeve, number):
+    r = reeve("services: {slow: {command: [/bin/sleep, '1000'], ready: {fd: 3, timeout: 20s}}}", args=("--", "/usr/bin/touch", "ran"))
+    r.wait_state("slow", "starting")
+    r.signal(number)
+    assert r.wait() == 128 + number
+    assert "slow: stopped" in r.stderr
+    assert not os.path.exists(r.path("ran"))
