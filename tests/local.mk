@@ -4,5 +4,6 @@ include tests/plugins/local.mk
 include tests/e2e/local.mk
 include tests/stack/local.mk
 include tests/fuzz/local.mk
+include tests/fail/local.mk
 EXTRA_DIST += tests/README.md tests/rooms.sh tests/unit/tap.sh
 TESTS += tests/rooms.sh

@@ -325,6 +325,8 @@ struct rv_engine *rv_engine_create(
 	struct rv_engine *g = calloc(1, sizeof(*g));
 
 	if (!g) {
+		rv_conf_destroy(conf);
+		rv_hostlink_destroy(host);
 		rv_fail(e, RV_ERR_SYSTEM, "cannot begin: out of memory");
 		return NULL;
 	}

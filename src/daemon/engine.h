@@ -34,7 +34,7 @@ struct rv_watcher {
 		rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
 };
 
-/* conf: planned; owned by the engine from now on, with host. Nothing is opened or started yet, so that the
+/* conf: planned; owned by the engine from now on, with host, also when it fails. Nothing is opened or started yet, so that the
    control socket can be claimed first. */
 struct rv_engine *rv_engine_create(
 	struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host, struct rv_err *e);

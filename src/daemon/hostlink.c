@@ -329,20 +329,26 @@ void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_r
 		rv_link_rest(h);
 }
 
-void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf)
+static bool make_room(struct rv_hostlink *h)
 {
+	size_t n = h->conf->service_count;
 	struct rv_slot **v;
 
+	if (n <= h->slot_count)
+		return true;
+	v = realloc(h->slots, n * sizeof(struct rv_slot *));
+	if (!v)
+		return false;
+	memset(v + h->slot_count, 0, (n - h->slot_count) * sizeof(*v));
+	h->slots = v;
+	h->slot_count = n;
+	return true;
+}
+
+void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf)
+{
 	h->conf = conf;
-	if (conf->service_count > h->slot_count) {
-		v = realloc(h->slots, conf->service_count * sizeof(struct rv_slot *));
-		if (v) {
-			memset(v + h->slot_count, 0,
-				(conf->service_count - h->slot_count) * sizeof(*v));
-			h->slots = v;
-			h->slot_count = conf->service_count;
-		}
-	}
+	make_room(h); /* if not now, then at the first call */
 	for (size_t i = 0; i < h->slot_count; i++)
 		if (h->slots[i])
 			h->slots[i]->known = 0;
@@ -360,7 +366,9 @@ void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf)
 
 static struct rv_slot *slot_for(struct rv_hostlink *h, rv_id id)
 {
-	assert(id < h->slot_count);
+	assert(id < h->conf->service_count);
+	if (!make_room(h))
+		return NULL;
 	if (!h->slots[id])
 		h->slots[id] = calloc(1, sizeof(struct rv_slot));
 	return h->slots[id];

@@ -119,8 +119,10 @@ static bool read_word(char **argv, int *i, struct words *w)
 static bool read_words(int argc, char **argv, struct words *w)
 {
 	w->paths = calloc((size_t)argc + 1, sizeof(*w->paths));
-	if (!w->paths)
+	if (!w->paths) {
+		fputs("reeve: cannot begin: out of memory\n", stderr);
 		return false;
+	}
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--")) {
 			w->command = argv + i + 1;
@@ -214,6 +216,8 @@ static int complain(struct rv_complaints *c)
 {
 	if (c->text.len)
 		fputs(rv_buf_text(&c->text), stderr);
+	if (c->text.full)
+		fputs("reeve: out of memory: not every reason can be told\n", stderr);
 	if (c->errors)
 		fprintf(stderr, "reeve: %zu error%s in the configuration; nothing was started\n",
 			c->errors, c->errors == 1 ? "" : "s");
@@ -357,6 +361,8 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 		return w->verb == VERB_RUN ? run(conf, host, &files, set)
 					   : show(w->verb, conf, host);
 	rv_hostlink_destroy(host);
+	if (!status)
+		fputs("reeve: cannot read the configuration: out of memory\n", stderr);
 	return status ? status : EXIT_INTERNAL;
 }
 

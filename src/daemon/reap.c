@@ -47,6 +47,22 @@ bool rv_reaper_grow(struct rv_reaper *r, size_t slots)
 	return rv_pidmap_reserve(&r->known, 2 * slots);
 }
 
+/* Asked before something can happen that must be told: an end that nobody hears of is never made good. */
+static bool can_tell(struct rv_reaper *r)
+{
+	size_t room = r->tiding_room ? 2 * r->tiding_room : 64;
+	struct rv_tiding *more;
+
+	if (r->tiding_count < r->tiding_room)
+		return true;
+	more = realloc(r->tidings, room * sizeof(*more));
+	if (!more)
+		return false;
+	r->tidings = more;
+	r->tiding_room = room;
+	return true;
+}
+
 /* What was there before us (a shell's background job, then exec) is not ours to signal. */
 static void respect_foreign(struct rv_reaper *r)
 {
@@ -68,7 +84,7 @@ struct rv_reaper *rv_reaper_create(size_t slots, const struct rv_reaper_ops *ops
 	r->ctx = ctx;
 	r->wait = RV_NEVER;
 	r->children_fd = -1;
-	if (!rv_reaper_grow(r, slots ? slots : 1)) {
+	if (!rv_reaper_grow(r, slots ? slots : 1) || !can_tell(r)) {
 		rv_reaper_destroy(r);
 		return NULL;
 	}
@@ -151,15 +167,7 @@ void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool now)
 
 static void note(struct rv_reaper *r, const struct rv_tiding *t)
 {
-	if (r->tiding_count == r->tiding_room) {
-		size_t room = r->tiding_room ? 2 * r->tiding_room : 64;
-		struct rv_tiding *more = realloc(r->tidings, room * sizeof(*more));
-
-		if (!more)
-			return;
-		r->tidings = more;
-		r->tiding_room = room;
-	}
+	assert(r->tiding_count < r->tiding_room);
 	r->tidings[r->tiding_count++] = *t;
 }
 
@@ -222,7 +230,12 @@ static bool collect(struct rv_reaper *r)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) != 0) {
+	for (;;) {
+		if (!can_tell(r))
+			return true; /* they wait: the next turn comes soon */
+		pid = waitpid(-1, &status, WNOHANG | __WALL);
+		if (!pid)
+			break;
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid < 0)
@@ -269,7 +282,7 @@ static void judge_all(struct rv_reaper *r)
 	for (size_t i = 0; i < r->active_count; i++) {
 		rv_id id = r->active[i];
 
-		if (judge(r, id))
+		if (can_tell(r) && judge(r, id))
 			bury(r, id);
 		else
 			r->active[kept++] = id;
@@ -367,7 +380,7 @@ size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit)
 
 	for (;;) {
 		while (collect(r))
-			;
+			r->tiding_count = 0; /* nobody is told any more */
 		left = r->childless ? 0 : kill_children(r);
 		if (!left || rv_now() >= end)
 			break;
