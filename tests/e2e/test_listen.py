@@ -306,9 +306,11 @@ services:
 
 
 # the same without backlog, where connects are refused between lives
-def test_a_thief_never_gets_a_port_that_is_not_listening_either(reeve, free_port):
+@pytest.mark.root
+@pytest.mark.parametrize("become", ["", "setpriv --reuid 65534 --regid 65534 --clear-groups"], ids=["as_root", "as_nobody"])
+def test_a_thief_never_gets_a_port_that_is_not_listening_either(reeve, free_port, become):
     port = free_port()
-    r = reeve(graph(port), files={"serve.py": SERVE})
+    r = reeve(graph(port), files={"serve.py": SERVE}, wrap=("/bin/sh", "-c", 'chmod 777 . run log; exec %s "$0" "$@"' % become))
     r.wait_ready()
     thief = subprocess.Popen([sys.executable, "-c", STEAL, str(port), r.path("stealing")], stderr=subprocess.PIPE)
     try:
