@@ -20,7 +20,7 @@ static bool set(int fd, int option, int on)
 
 static bool share(int ours, int guard)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = {0};
 	socklen_t n = sizeof(at);
 	int on = 1;
 
