@@ -18,7 +18,8 @@
 #define START_SLICE (5 * RV_MS) /* spawn no longer than this before the loop looks at the world */
 #define SWEEP_LIMIT (2 * RV_SEC)
 
-/* --- actions out ------------------------------------------------------------------------------- */
+/* --- actions out -------------------------------------------------------------------------------
+   */
 
 static void notify(struct rv_engine *g, rv_id id)
 {
@@ -120,8 +121,9 @@ static void do_over(struct rv_engine *g, const struct rv_action *a)
 	ev_break(g->world.loop, EVBREAK_ALL);
 }
 
-/* The core gives all that is left of the budget. What ends a little before that tells the last cause; but when there is
-   too little left to learn anything, the budget cuts it short, and what was learned before stands. */
+/* The core gives all that is left of the budget. What ends a little before that tells the last
+   cause; but when there is too little left to learn anything, the budget cuts it short, and what
+   was learned before stands. */
 static rv_time attempt_bound(const struct rv_hands *h, rv_time left)
 {
 	rv_time most = h->service->ready.attempt_timeout;
@@ -160,7 +162,8 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	}
 }
 
-/* --- one turn ---------------------------------------------------------------------------------- */
+/* --- one turn ----------------------------------------------------------------------------------
+   */
 
 static void start_one(struct rv_engine *g, const struct rv_start *s)
 {
@@ -283,7 +286,8 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 	(void)revents;
 }
 
-/* --- life of the engine ------------------------------------------------------------------------ */
+/* --- life of the engine ------------------------------------------------------------------------
+   */
 
 static bool allocate(struct rv_engine *g)
 {

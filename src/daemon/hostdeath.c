@@ -1,4 +1,5 @@
-/* The plugin host's process: its start, its end, and to whose account that is laid. See hostinside.h. */
+/* The plugin host's process: its start, its end, and to whose account that is laid. See
+   hostinside.h. */
 #include "daemon/hostinside.h"
 
 #include <poll.h>
@@ -225,8 +226,8 @@ static void tell_late(struct rv_hostlink *h, const char *text)
 	}
 }
 
-/* It dies again and again, and nobody is to blame. What is paced by its asker is told so; the rest has no second
-   chance but here, so it waits a little, and its own bound ends it. */
+/* It dies again and again, and nobody is to blame. What is paced by its asker is told so; the rest
+   has no second chance but here, so it waits a little, and its own bound ends it. */
 static void rest_a_while(struct rv_hostlink *h, const char *text)
 {
 	for (struct rv_ask *a = h->asked, *next; a; a = next) {
@@ -237,8 +238,9 @@ static void rest_a_while(struct rv_hostlink *h, const char *text)
 	h->resting = h->asked;
 }
 
-/* The host died outside of any turn, or of what it sent before the one that it was in. The first time nobody can be
-   blamed; from then on it has one call at a time, and the one that it has when that happens again is the culprit. */
+/* The host died outside of any turn, or of what it sent before the one that it was in. The first
+   time nobody can be blamed; from then on it has one call at a time, and the one that it has when
+   that happens again is the culprit. */
 static struct rv_ask *suspect(struct rv_hostlink *h, const char **plugin, uint32_t *what)
 {
 	struct rv_ask *a = h->single ? rv_link_flying(h) : NULL;
@@ -270,7 +272,8 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 	ev_io_stop(h->loop, &h->in);
 	ev_io_stop(h->loop, &h->out);
 	rv_channel_hang_up(&h->channel);
-	/* KILL comes from a hand or for want of memory: the call may as well succeed the next time. */
+	/* KILL comes from a hand or for want of memory: the call may as well succeed the next time.
+	   */
 	outside = how == RV_EXIT_SIGNAL(SIGKILL) && !h->hung && !h->killed;
 	a = culprit(h, &plugin, &what);
 	if ((!plugin || h->killed) && !outside && !h->hung && !h->expected)

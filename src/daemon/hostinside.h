@@ -58,8 +58,8 @@ struct rv_hostlink {
 	bool hung;
 	bool killed; /* by us, for nonsense that it sent or for hanging up */
 	bool resting; /* it dies too often, and nobody is to blame: asked again at the next tick */
-	/* A host died outside of any turn, so some plugin harms it behind its back: until then it has one call at a
-	   time. 0: all that there are. */
+	/* A host died outside of any turn, so some plugin harms it behind its back: until then it
+	   has one call at a time. 0: all that there are. */
 	rv_time single;
 	struct rv_blame *blames;
 	struct rv_arena tables, recipes;

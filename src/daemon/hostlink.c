@@ -224,9 +224,9 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* A host that is in one turn for four of our own ticks hangs; time that passed while nobody ran (a paused
-   machine) does not count. Loading reads from disks, and gets longer; so does one that only waits for a
-   processor, for what it uses of that has a bound of its own. */
+/* A host that is in one turn for four of our own ticks hangs; time that passed while nobody ran (a
+   paused machine) does not count. Loading reads from disks, and gets longer; so does one that only
+   waits for a processor, for what it uses of that has a bound of its own. */
 static bool is_hung(struct rv_hostlink *h)
 {
 	const struct rv_hp_page *page = h->channel.page;
@@ -239,8 +239,8 @@ static bool is_hung(struct rv_hostlink *h)
 	return state_of(h->channel.pid) != 'R' || rv_now() - page->since > LOAD_LIMIT;
 }
 
-/* So does one that somebody stopped, or that takes nothing of what it is told; the latter may be loading the HTTP client
-   from a slow disk. */
+/* So does one that somebody stopped, or that takes nothing of what it is told; the latter may be
+   loading the HTTP client from a slow disk. */
 static bool is_deaf(struct rv_hostlink *h)
 {
 	bool stopped = state_of(h->channel.pid) == 'T';

@@ -1,5 +1,5 @@
-/* Misbehaves as its options say: `in` names the hook, `do` the way. Other hooks behave, so that services of one plugin can
-   be well and ill side by side. */
+/* Misbehaves as its options say: `in` names the hook, `do` the way. Other hooks behave, so that
+   services of one plugin can be well and ill side by side. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
