@@ -18,8 +18,7 @@
 #define START_SLICE (5 * RV_MS) /* spawn no longer than this before the loop looks at the world */
 #define SWEEP_LIMIT (2 * RV_SEC)
 
-/* --- actions out -------------------------------------------------------------------------------
-   */
+/* --- actions out ------------------------------------------------------------------------------ */
 
 static void notify(struct rv_engine *g, rv_id id)
 {
@@ -162,8 +161,7 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	}
 }
 
-/* --- one turn ----------------------------------------------------------------------------------
-   */
+/* --- one turn --------------------------------------------------------------------------------- */
 
 static void start_one(struct rv_engine *g, const struct rv_start *s)
 {
@@ -286,8 +284,7 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 	(void)revents;
 }
 
-/* --- life of the engine ------------------------------------------------------------------------
-   */
+/* --- life of the engine ----------------------------------------------------------------------- */
 
 static bool allocate(struct rv_engine *g)
 {

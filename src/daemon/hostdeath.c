@@ -272,8 +272,7 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 	ev_io_stop(h->loop, &h->in);
 	ev_io_stop(h->loop, &h->out);
 	rv_channel_hang_up(&h->channel);
-	/* KILL comes from a hand or for want of memory: the call may as well succeed the next time.
-	   */
+	/* KILL comes from a hand or for want of memory: the call may succeed the next time. */
 	outside = how == RV_EXIT_SIGNAL(SIGKILL) && !h->hung && !h->killed;
 	a = culprit(h, &plugin, &what);
 	if ((!plugin || h->killed) && !outside && !h->hung && !h->expected)
