@@ -107,7 +107,7 @@ static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 	env = rv_arena_array(&w->arena, n + 4 + 3 + 1, sizeof(*env));
 	if (!env)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
-	if (n)
+	if (s->env)
 		memcpy(env, s->env, n * sizeof(*env));
 	if (!env_account(s, &h->account, env, &n, &w->arena) || !env_listen(s, env, &n, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
