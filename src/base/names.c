@@ -3,9 +3,10 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/text.h"
 
 static const char *const states[] = {RV_STATES(RV_LIST_NAME)};
 static const char *const whys[] = {RV_WHYS(RV_LIST_NAME)};
@@ -90,24 +91,29 @@ const char *rv_signal_name(int number)
 	return NULL;
 }
 
+/* "RTMIN", or "RTMIN+2": what rv_signal_name gives. 0: neither. */
+static int realtime_from_name(const char *name)
+{
+	int64_t n = 0;
+
+	if (strncasecmp(name, "RTMIN", 5) != 0)
+		return 0;
+	name += 5;
+	if (*name && (*name != '+' || name[1] < '0' || name[1] > '9' || !rv_text_int(name + 1, &n)))
+		return 0;
+	return n > SIGRTMAX - SIGRTMIN ? 0 : SIGRTMIN + (int)n;
+}
+
 int rv_signal_from_name(const char *name)
 {
-	char *end;
-	long n;
+	int64_t n;
 
 	if (!strncasecmp(name, "SIG", 3))
 		name += 3;
 	for (size_t i = 0; i < n_signals; i++)
 		if (!strcasecmp(signals[i].name, name))
 			return signals[i].number;
-	if (!strncasecmp(name, "RTMIN+", 6)) {
-		n = strtol(name + 6, &end, 10);
-		return *end || end == name + 6 || n < 0 || SIGRTMIN + n > SIGRTMAX
-			? 0
-			: SIGRTMIN + (int)n;
-	}
 	if (*name < '0' || *name > '9')
-		return 0;
-	n = strtol(name, &end, 10);
-	return *end || n < 1 || n > SIGRTMAX ? 0 : (int)n;
+		return realtime_from_name(name);
+	return rv_text_int(name, &n) && n >= 1 && n <= SIGRTMAX ? (int)n : 0;
 }

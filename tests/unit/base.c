@@ -286,11 +286,19 @@ static void names_and_numbers_of_signals_are_inverse(void **state)
 	assert_int_equal(rv_signal_from_name("sigkill"), SIGKILL);
 	assert_int_equal(rv_signal_from_name("15"), SIGTERM);
 	assert_int_equal(rv_signal_from_name("RTMIN+2"), SIGRTMIN + 2);
+	assert_int_equal(rv_signal_from_name("SIGRTMIN"), SIGRTMIN);
+	assert_int_equal(rv_signal_from_name("RTMIN+9223372036854775807"), 0);
+	assert_int_equal(rv_signal_from_name("RTMIN+ 1"), 0);
+	assert_int_equal(rv_signal_from_name("RTMIN+"), 0);
+	assert_int_equal(rv_signal_from_name("99999999999999999999"), 0);
 	assert_int_equal(rv_signal_from_name("NOPE"), 0);
 	assert_int_equal(rv_signal_from_name("0"), 0);
 	assert_int_equal(rv_signal_from_name("15x"), 0);
 	assert_string_equal(rv_signal_name(SIGTERM), "TERM");
 	assert_string_equal(rv_signal_name(SIGRTMIN + 2), "RTMIN+2");
+	for (int i = 1; i <= SIGRTMAX; i++)
+		if (rv_signal_name(i))
+			assert_int_equal(rv_signal_from_name(rv_signal_name(i)), i);
 	assert_null(rv_signal_name(0));
 	assert_string_equal(rv_exit_text(3, to, sizeof(to)), "exited with 3");
 	assert_string_equal(
