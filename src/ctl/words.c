@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "wire/json.h"
 
+#define TIMEOUT_MAX   (366 * 86400 * RV_SEC) /* as in a configuration; it is added to the clock */
 #define PRESET_SOCKET "/run/reeve/control.sock"
 
 enum option {
@@ -116,8 +117,10 @@ static bool read_value(struct rv_words *w, enum option o, const char *v)
 	case O_SOCKET: w->socket = v; return *v || complain("--socket needs a path", "", "");
 	case O_TIMEOUT:
 		w->has_timeout = true;
-		return (rv_text_duration(v, &w->timeout) && w->timeout >= 0) ||
-			complain("not a duration, such as 500ms, 30s or 2m: ", v, "");
+		if (!rv_text_duration(v, &w->timeout))
+			return complain("not a duration, such as 500ms, 30s or 2m: ", v, "");
+		return w->timeout <= TIMEOUT_MAX ||
+			complain("a timeout is at most 366d, not ", v, "");
 	case O_GENERATION:
 		w->has_generation = true;
 		if (!rv_text_int(v, &n) || n < 0)

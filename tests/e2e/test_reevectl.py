@@ -79,6 +79,7 @@ def test_every_way_to_end_has_its_exit_status(reeve):
     (["wait", "--ready", "--stopped"], "exclude"),
     (["wait", "--timeout", "soon"], "duration"),
     (["wait", "--timeout"], "missing"),
+    (["wait", "--timeout", "9223372036854775806ns"], "at most 366d"),
     (["status", "--follow"], "takes no"),
     (["plan", "web"], "takes no names"),
     ([], "verb"),
