@@ -56,20 +56,24 @@ static void finish(struct rv_host_run *r, const char *error)
 	destroy(r);
 }
 
-/* Reads what is there; false at the end of it. */
+/* Reads what is there, at most twice what is kept: what is written for ever is read a little in each turn. False at
+   the end of it. */
 static bool drain(struct rv_host_run *r)
 {
 	char chunk[8192];
-	ssize_t n;
+	ssize_t n = 0;
 
-	while ((n = read(r->fd, chunk, sizeof(chunk))) > 0) {
+	for (size_t done = 0; done < (size_t)2 * RV_HP_BYTES; done += (size_t)n) {
 		size_t take = RV_HP_BYTES - r->text.len;
 
+		n = read(r->fd, chunk, sizeof(chunk));
+		if (n <= 0)
+			return n < 0 && (errno == EAGAIN || errno == EINTR);
 		if (take > (size_t)n)
 			take = (size_t)n;
 		r->truncated |= take < (size_t)n || !rv_buf_add(&r->text, chunk, take);
 	}
-	return n < 0 && (errno == EAGAIN || errno == EINTR);
+	return true;
 }
 
 static void on_out(struct ev_loop *loop, ev_io *w, int events)

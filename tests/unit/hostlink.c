@@ -1089,6 +1089,22 @@ static void endless_output_is_cut(void **state)
 	world_destroy(w);
 }
 
+static void a_command_that_writes_for_ever_does_not_hold_the_loop(void **state)
+{
+	struct world *w = world_create(ALL("good"));
+
+	(void)state;
+	say(w, 0, "run", NULL);
+	/* several, so that there is always something to read */
+	set_argv(w, 0, ARGV("/bin/sh\0-c\0for i in 1 2 3 4; do cat /dev/zero & done; wait"));
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "300ms", 5);
+	attach(w);
+	probe(w, 0);
+	await(w, 0, 1);
+	assert_non_null(strstr(w->said[0].why, "did not end within 300ms|1|65536|"));
+	world_destroy(w);
+}
+
 static void a_command_in_flight_ends_with_its_call(void **state)
 {
 	struct world *w = world_create(ALL("good"));
@@ -1199,6 +1215,7 @@ int main(int argc, char **argv)
 		TEST(a_command_that_does_not_end_is_ended),
 		TEST(a_command_that_is_missing_is_told_by_its_name),
 		TEST(endless_output_is_cut),
+		TEST(a_command_that_writes_for_ever_does_not_hold_the_loop),
 		TEST(a_command_in_flight_ends_with_its_call),
 	};
 
