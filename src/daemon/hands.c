@@ -75,20 +75,19 @@ static bool env_account(const struct rv_service *s, const struct rv_account *a, 
 	return true;
 }
 
-/* LISTEN_FDS and its kind; the pid is filled in by the spawn. */
-static bool env_listen(
-	const struct rv_service *s, const char **env, size_t *n, struct rv_arena *arena)
+/* LISTEN_FDS and its kind, for lives alone: commands get no listener. The pid is filled in by the spawn. */
+static bool make_listen_env(struct rv_hands *h, struct rv_arena *arena)
 {
+	const struct rv_service *s = h->service;
 	struct rv_buf names = {0};
 
 	if (!s->listen_count)
 		return true;
 	for (size_t i = 0; i < s->listen_count; i++)
 		rv_buf_fmt(&names, "%s%s", i ? ":" : "", s->listen[i].name);
-	env[(*n)++] = rv_arena_fmt(arena, "LISTEN_FDS=%zu", s->listen_count);
-	env[(*n)++] = rv_arena_fmt(arena, "LISTEN_FDNAMES=%s", rv_buf_text(&names));
-	env[(*n)++] = "LISTEN_PID=";
-	env[*n] = NULL;
+	h->listen_env[0] = rv_arena_fmt(arena, "LISTEN_FDS=%zu", s->listen_count);
+	h->listen_env[1] = rv_arena_fmt(arena, "LISTEN_FDNAMES=%s", rv_buf_text(&names));
+	h->listen_env[2] = "LISTEN_PID=";
 	rv_buf_fini(&names);
 	return !arena->full;
 }
@@ -100,16 +99,16 @@ static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 	size_t n = env_count(s->env);
 	const char **env;
 
-	if (s->env && !s->user && !s->listen_count) { /* nothing comes to what the file says */
+	if (s->env && !s->user) { /* nothing comes to what the file says */
 		h->context.env = s->env;
 		return true;
 	}
-	env = rv_arena_array(&w->arena, n + 4 + 3 + 1, sizeof(*env));
+	env = rv_arena_array(&w->arena, n + 4 + 1, sizeof(*env));
 	if (!env)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	if (s->env)
 		memcpy(env, s->env, n * sizeof(*env));
-	if (!env_account(s, &h->account, env, &n, &w->arena) || !env_listen(s, env, &n, &w->arena))
+	if (!env_account(s, &h->account, env, &n, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	h->context.env = env;
 	return true;
@@ -136,6 +135,8 @@ static bool make_context(struct rv_hands *h, struct rv_world *w, struct rv_err *
 		.umask = s->has_umask ? (int)s->umask : -1,
 		.limits = limits,
 		.limit_count = s->limit_count};
+	if (!make_listen_env(h, &w->arena))
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	return make_env(h, w, e);
 }
 
@@ -187,7 +188,7 @@ void rv_hands_close(struct rv_hands *h)
 }
 
 /* Additions of a recipe that was made at start: they lose to what the file sets. */
-static bool add_recipe_env(
+static void add_recipe_env(
 	struct rv_hands *h, const struct rv_recipe *r, const char **env, size_t *n)
 {
 	for (size_t i = 0; r && r->env && r->env[i]; i++) {
@@ -203,7 +204,13 @@ static bool add_recipe_env(
 		if (at == *n)
 			env[++*n] = NULL;
 	}
-	return true;
+}
+
+static void add_listen_env(const struct rv_hands *h, const char **env, size_t *n)
+{
+	for (size_t i = 0; i < RV_LISTEN_VARS && h->listen_env[i]; i++)
+		env[(*n)++] = h->listen_env[i];
+	env[*n] = NULL;
 }
 
 static size_t collect_fds(struct rv_hands *h, int ready_fd, struct rv_spawn_fd *fds)
@@ -297,7 +304,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	struct rv_spawn sp = h->context;
 	size_t n = env_count(sp.env);
 	rv_auto_free const char **env = calloc(
-		n + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
+		n + RV_LISTEN_VARS + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
 	char mark[MARK_MAX + 24];
 	int ready_fd;
@@ -313,6 +320,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	if (!make_prober(h, w, &ready_fd, e))
 		return false;
 	memcpy(env, sp.env, n * sizeof(*env));
+	add_listen_env(h, env, &n);
 	add_recipe_env(h, recipe, env, &n);
 	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,
 		generation);

@@ -24,6 +24,8 @@ struct rv_facts {
 	rv_exit exit;
 };
 
+#define RV_LISTEN_VARS 3 /* LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID */
+
 struct rv_hands {
 	const struct rv_service *service; /* NULL: vacant slot */
 	struct rv_facts facts;
@@ -32,6 +34,7 @@ struct rv_hands {
 	struct rv_listener **listeners; /* service->listen_count */
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
+	const char *listen_env[RV_LISTEN_VARS]; /* what a life has beyond it; NULL: no listeners */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */
 };

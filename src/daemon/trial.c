@@ -82,41 +82,20 @@ void rv_trial_init(struct rv_trial *t, struct ev_loop *loop, struct rv_reaper *r
 	t->io.data = t;
 }
 
-/* The service's environment without what speaks of descriptors that a probe does not get. */
-static const char **probe_env(const char *const *env)
-{
-	const char **copy;
-	size_t n = 0, kept = 0;
-
-	while (env && env[n])
-		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	if (!copy)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(env[i], "LISTEN_", 7) != 0)
-			copy[kept++] = env[i];
-	return copy;
-}
-
 bool rv_trial_start(struct rv_trial *t, const struct rv_spawn *context, const char *const *argv,
 	struct rv_err *e)
 {
 	struct rv_spawn s = *context;
-	rv_auto_free const char **env = probe_env(context->env);
 	rv_auto_fd ours = -1, theirs = -1;
 	struct rv_spawned out;
 	int fd[2];
 
 	t->kept = 0;
-	if (!env)
-		return rv_fail_errno(e, ENOMEM, "cannot execute %s", argv[0]);
 	if (pipe2(fd, O_CLOEXEC))
 		return rv_fail_errno(e, errno, "cannot make a pipe for the output of %s", argv[0]);
 	ours = fd[0];
 	theirs = fd[1];
 	s.argv = argv;
-	s.env = env;
 	s.out = s.err = theirs;
 	s.fds = NULL;
 	s.fd_count = 0;

@@ -195,6 +195,21 @@ services:
     assert r.term() == 0
 
 
+def test_a_check_command_is_not_told_of_listeners_that_it_does_not_get(reeve, free_port):
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sleep, "1000"]
+    environment: {LISTEN_ADDRESS: "0.0.0.0"}
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: a, tcp: "127.0.0.1:%d"}]
+    ready: {exec: [/bin/sh, -c, 'env | grep ^LISTEN > vars; echo end >> vars']}
+""" % free_port())
+    r.wait_ready()
+    assert r.read("vars").split() == ["LISTEN_ADDRESS=0.0.0.0", "end"]
+    assert r.term() == 0
+
+
 HTTP = """
 import http.server, sys
 codes = [int(c) for c in sys.argv[2].split(",")]
