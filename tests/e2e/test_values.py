@@ -123,7 +123,8 @@ services:
   no: {command: [/bin/sh, -c, 'printf "%s|" "$@" > args; exec sleep 1000', x, no, 1.10, 0x1F, ~, null, 1e3, 08, 2026-11-29, true], working-dir: "${env.TMPDIR}"}
   1: {command: [/bin/sleep, 1000], needs: [no]}
 """)
-    r.wait_ready()
+    r.wait_ready() # started, that is: nothing tells when it has written
+    harness.until("the arguments", lambda: r.read("args"))
     assert r.read("args") == "no|1.10|0x1F|~|null|1e3|08|2026-11-29|true|"
     assert r.term() == 0
 
