@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/holder.h"
+#include "daemon/proc.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -264,6 +266,38 @@ static bool ports_are_free(const struct rv_service *s, struct rv_err *e)
 			s->ports[i], who);
 	}
 	return true;
+}
+
+/* False: somebody else does, and e says who. */
+static bool listens_itself(const struct rv_service *s, struct rv_reaper *r, uint16_t port,
+	const struct rv_pids *life, struct rv_err *e)
+{
+	char who[128];
+	pid_t pid = 0;
+
+	if (rv_port_held_by(port, life->at, life->count) != RV_HELD_NO)
+		return true;
+	if (!rv_port_holder(port, &pid, who, sizeof(who)))
+		snprintf(who, sizeof(who), "a process that we may not see");
+	else if (rv_reaper_owns(r, s->id, pid))
+		return true; /* it came only now */
+	return rv_fail(
+		e, RV_ERR_START, "port %u is listened on by %s, not by this service", port, who);
+}
+
+bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+	struct rv_pids life = {0};
+	bool own = true;
+
+	if (!s->port_count)
+		return true;
+	rv_reaper_list(w->reaper, s->id, &life);
+	for (size_t i = 0; own && i < s->port_count; i++)
+		own = listens_itself(s, w->reaper, s->ports[i], &life, e);
+	rv_pids_fini(&life);
+	return own;
 }
 
 /* What proves this life, and its descriptor for the child: -1 when it has none. */

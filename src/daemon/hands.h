@@ -58,6 +58,9 @@ void rv_hands_close(struct rv_hands *h);
 /* Starts life `generation`: argv and additions of the recipe (NULL: those of the configuration). */
 bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_recipe *recipe, struct rv_err *e);
+/* Whether nobody else listens on the ports that it binds by itself: then its checks were answered by itself. False: e
+   has the port, pid and command. */
+bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
 /* The main process ended: keep how, drain what it wrote. */
 void rv_hands_exited(struct rv_hands *h, rv_exit how);
 /* The whole life is gone: listeners are prepared for the next one. */

@@ -75,9 +75,15 @@ static void on_gone(void *ctx, rv_id id, uint64_t generation)
 static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
 {
 	struct rv_engine *g = ctx;
+	struct rv_err e;
 
 	if (!is_present(g, id, generation))
 		return;
+	/* Not for ever: a stranger may go, and if the service gives up its exit says more. */
+	if (v == RV_OK && !rv_hands_own_ports(&g->hands[id], &g->world, &e)) {
+		v = RV_RETRY;
+		why = e.text;
+	}
 	rv_hands_note(&g->hands[id].probe_why, "%s", why);
 	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
 }

@@ -1,4 +1,4 @@
-/* Which socket uses a port, and whose it is. Private to the listeners. */
+/* Which socket uses a port, and whose it is. */
 #ifndef DAEMON_HOLDER_H
 #define DAEMON_HOLDER_H
 
@@ -19,5 +19,10 @@ bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use);
 /* "pid 4711 (nginx)". False: nobody has it, or not to be told. */
 bool rv_inode_holder(unsigned long inode, pid_t *pid, char *to, size_t size);
 bool rv_pid_text(pid_t pid, char *to, size_t size);
+
+enum rv_held { RV_HELD_NO, RV_HELD_YES, RV_HELD_UNKNOWN };
+/* Whether one of these processes listens on the TCP port. RV_HELD_UNKNOWN: nobody does here (it may be in another
+   network), or what they have is not to be read. */
+enum rv_held rv_port_held_by(uint16_t port, const pid_t *pids, size_t n);
 
 #endif

@@ -86,16 +86,21 @@ void rv_reaper_kill(struct rv_reaper *r, rv_id id)
 
 /* ---- questions ---- */
 
+void rv_reaper_list(struct rv_reaper *r, rv_id id, struct rv_pids *to)
+{
+	if (!rv_kin_life(r, id))
+		return;
+	rv_kin_meet(r);
+	rv_kin_list(r, id, to);
+}
+
 void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to)
 {
 	struct rv_pids list = {0};
 	struct rv_proc p;
 	bool first = true;
 
-	if (!rv_kin_life(r, id))
-		return;
-	rv_kin_meet(r);
-	rv_kin_list(r, id, &list);
+	rv_reaper_list(r, id, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		if (!rv_proc_look(list.at[i], &p))
 			continue;

@@ -65,6 +65,9 @@ size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit);
 
 /* pids and commands of what is left of a life, "4711 (python3), 4712 (sh)"; for messages. */
 void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to);
+/* Appends the processes of a life as far as they are known now, roots first. */
+struct rv_pids;
+void rv_reaper_list(struct rv_reaper *r, rv_id id, struct rv_pids *to);
 /* The main pid, 0: none. */
 pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id);
 /* True if pid is the life's main process or a descendant of it (walks /proc upwards). */

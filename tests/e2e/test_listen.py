@@ -195,6 +195,30 @@ services:
     assert r.term() == 0
 
 
+def test_what_a_stranger_answers_is_not_readiness(reeve, free_port):
+    """The port is free when the service starts, and a stranger takes it before the service does."""
+    port = free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sh, -c, 'while ! [ -e go ]; do sleep 0.05; done; exec /usr/bin/python3 -m http.server --bind 127.0.0.1 %d']
+    working-dir: "${env.TMPDIR}"
+    ports: [%d]
+    ready: {tcp: "127.0.0.1:%d", timeout: 60s}
+""" % (port, port, port))
+    r.wait_state("s", "starting")
+    with socket.socket() as stranger:
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stranger.bind(("127.0.0.1", port))
+        stranger.listen()
+        said = "port %d is listened on by pid %d (" % (port, os.getpid())
+        until("the stranger to be named", lambda: said in r.service("s").get("detail", ""))
+        assert r.service("s")["state"] == "starting"
+    r.write("go", "")
+    r.wait_state("s", "ready")
+    assert r.term() == 0
+
+
 def test_a_check_command_is_not_told_of_listeners_that_it_does_not_get(reeve, free_port):
     r = reeve("""
 services:
