@@ -342,6 +342,7 @@ struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_t
 		rv_ports_check(w, false, c);
 		keep_places(d, w);
 		publish_services(w);
+		w->secrets = r.secrets;
 	}
 	if (r.arena->full)
 		no_memory(c);

@@ -196,6 +196,15 @@ void rv_conf_destroy(struct rv_conf *conf);
 /* By name; NULL: none. */
 const struct rv_service *rv_conf_find(const struct rv_conf *conf, const char *name);
 
+/* What must not be shown, wherever it turns up: the values of all secret options, and those that
+   ${env.NAME} brought of variables whose name speaks of a secret (TOKEN, SECRET, PASS, KEY, CREDENTIAL,
+   AUTH). Refers to the conf. NULL: memory was refused; then show nothing. */
+struct rv_mask;
+struct rv_mask *rv_mask_create(const struct rv_conf *conf);
+void rv_mask_destroy(struct rv_mask *m);
+/* Appends text with *** for each of them. */
+void rv_mask_add(const struct rv_mask *m, const char *text, struct rv_buf *to);
+
 /* `reeve plan`: the effective configuration for a reader, in start order; secrets as ***, names of
    environment variables without values. */
 void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to);

@@ -71,8 +71,10 @@ static bool add_variable(
 	value = variable(r, name);
 	if (colon && (!value || !*value))
 		return rv_buf_add(to, preset.s, preset.n);
-	if (value)
+	if (value) {
+		rv_secret_note(r, name.s, name.n, value);
 		return rv_buf_str(to, value);
+	}
 	rv_read_complain(r, v->at,
 		"uses ${env.%.*s}, but reeve's environment has no %.*s "
 		"(${env.%.*s:-default} would do)",

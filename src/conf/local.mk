@@ -9,6 +9,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/expand.c \
 	src/conf/graph.c \
 	src/conf/keys.c \
+	src/conf/mask.c \
 	src/conf/net.c \
 	src/conf/options.c \
 	src/conf/plan.c \

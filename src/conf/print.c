@@ -1,5 +1,5 @@
 /* The effective configuration for a reader, in start order: what `reeve plan` shows. Secrets are ***,
- * also where a command or an address repeats them; of variables only the names are shown. */
+ * also where something else repeats them; of variables only the names are shown. */
 #include "conf/whole.h"
 
 #include <inttypes.h>
@@ -27,81 +27,70 @@ static const char *dur(rv_time t, char *to, size_t size)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* The secret option whose value begins at s; NULL: none. */
-static const struct rv_option *secret_at(const struct rv_service *s, const char *text)
+/* What is written to, and what must not get there. */
+struct sheet {
+	struct rv_buf *to;
+	const struct rv_mask *mask;
+};
+
+/* What a file may say with ${...}: without secrets, and without control characters. */
+static void add_text(const struct sheet *p, const char *text)
 {
-	const struct rv_option *best = NULL;
+	struct rv_buf shown = {0};
 
-	for (size_t i = 0; s && i < s->option_count; i++) {
-		const struct rv_option *o = &s->options[i];
-
-		if (o->key->type == RV_KEY_SECRET && o->value_len &&
-			!strncmp(text, o->value, o->value_len) &&
-			(!best || o->value_len > best->value_len))
-			best = o;
-	}
-	return best;
+	rv_mask_add(p->mask, text, &shown);
+	rv_text_visible(p->to, rv_buf_text(&shown), shown.len);
+	rv_buf_fini(&shown);
 }
 
-static void add_masked(struct rv_buf *to, const struct rv_service *s, const char *text)
-{
-	struct rv_buf clear = {0};
-
-	while (*text) {
-		const struct rv_option *o = secret_at(s, text);
-
-		rv_buf_add(&clear, o ? "***" : text, o ? 3 : 1);
-		text += o ? o->value_len : 1;
-	}
-	rv_text_visible(to, rv_buf_text(&clear), clear.len);
-	rv_buf_fini(&clear);
-}
-
-/* As a shell would want it. */
-static void add_word(struct rv_buf *to, const struct rv_service *s, const char *word)
+/* As a shell would want it. Masked before it is quoted, for a quote inside a secret would hide it from us. */
+static void add_word(const struct sheet *p, const char *word)
 {
 	const char *safe =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-	struct rv_buf quoted = {0};
+	struct rv_buf shown = {0}, quoted = {0};
 
 	if (*word && strspn(word, safe) == strlen(word)) {
-		add_masked(to, s, word);
+		add_text(p, word);
 		return;
 	}
+	rv_mask_add(p->mask, word, &shown);
 	rv_buf_str(&quoted, "'");
-	for (; *word; word++) {
-		if (*word == '\'')
+	for (const char *s = rv_buf_text(&shown); *s; s++) {
+		if (*s == '\'')
 			rv_buf_str(&quoted, "'\\''");
 		else
-			rv_buf_add(&quoted, word, 1);
+			rv_buf_add(&quoted, s, 1);
 	}
 	rv_buf_str(&quoted, "'");
-	add_masked(to, s, rv_buf_text(&quoted));
+	rv_text_visible(p->to, rv_buf_text(&quoted), quoted.len);
+	rv_buf_fini(&shown);
 	rv_buf_fini(&quoted);
 }
 
-static void add_argv(struct rv_buf *to, const struct rv_service *s, const char *const *argv)
+static void add_argv(const struct sheet *p, const char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		if (i)
-			rv_buf_str(to, " ");
-		add_word(to, s, argv[i]);
+			rv_buf_str(p->to, " ");
+		add_word(p, argv[i]);
 	}
 }
 
 /* --- lines of a service ----------------------------------------------------------------------- */
 
-static void print_process(const struct rv_service *s, struct rv_buf *to)
+static void print_process(const struct sheet *p, const struct rv_service *s)
 {
+	struct rv_buf *to = p->to;
+
 	label(to, "command");
 	if (s->argv)
-		add_argv(to, s, s->argv);
+		add_argv(p, s->argv);
 	else
 		rv_buf_fmt(to, "(plugin %s tells it at each start)", s->plugin);
 	rv_buf_str(to, "\n");
 	label(to, "directory");
-	rv_text_visible(to, s->working_dir ? s->working_dir : "/",
-		strlen(s->working_dir ? s->working_dir : "/"));
+	add_text(p, s->working_dir ? s->working_dir : "/");
 	rv_buf_str(to, "\n");
 	if (s->user || s->group || s->groups) {
 		label(to, "user");
@@ -202,13 +191,17 @@ static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, s
 	}
 }
 
-static void print_sockets(const struct rv_service *s, struct rv_buf *to)
+static void print_sockets(const struct sheet *p, const struct rv_service *s)
 {
+	struct rv_buf *to = p->to;
+
 	for (size_t i = 0; i < s->listen_count; i++) {
 		const struct rv_listen *l = &s->listen[i];
 
 		label(to, i ? "" : "listen");
-		rv_buf_fmt(to, "%s: %s as descriptor %d", l->name, l->address, l->fd);
+		rv_buf_fmt(to, "%s: ", l->name);
+		add_text(p, l->address);
+		rv_buf_fmt(to, " as descriptor %d", l->fd);
 		if (l->backlog)
 			rv_buf_fmt(to, ", backlog %d", l->backlog);
 		if (l->has_mode)
@@ -227,9 +220,10 @@ static void print_sockets(const struct rv_service *s, struct rv_buf *to)
 		rv_buf_str(to, "\n");
 }
 
-static void print_ready(const struct rv_service *s, struct rv_buf *to)
+static void print_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
+	struct rv_buf *to = p->to;
 
 	label(to, "ready");
 	if (!s->has_ready) {
@@ -244,12 +238,12 @@ static void print_ready(const struct rv_service *s, struct rv_buf *to)
 		rv_buf_fmt(to, "tcp %s, ", k->tcp);
 	if (k->http_url) {
 		rv_buf_str(to, "http ");
-		add_masked(to, s, k->http_url);
+		add_text(p, k->http_url);
 		rv_buf_str(to, ", ");
 	}
 	if (k->exec) {
 		rv_buf_str(to, "exec ");
-		add_argv(to, s, k->exec);
+		add_argv(p, k->exec);
 		rv_buf_str(to, ", ");
 	}
 	rv_buf_fmt(to, "within %s (attempt %s)\n", DUR(k->timeout), DUR(k->attempt_timeout));
@@ -286,39 +280,42 @@ static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 	rv_buf_str(to, "KILL to tree\n");
 }
 
-static void print_log(const struct rv_log_conf *l, struct rv_buf *to)
+static void print_log(const struct sheet *p, const struct rv_log_conf *l)
 {
+	struct rv_buf *to = p->to;
+
 	label(to, "log");
 	switch (l->kind) {
 	case RV_LOG_INHERIT: rv_buf_str(to, "reeve's own output\n"); return;
 	case RV_LOG_NULL: rv_buf_str(to, "discarded\n"); return;
 	case RV_LOG_FILE: break;
 	}
-	rv_text_visible(to, l->path, strlen(l->path));
+	add_text(p, l->path);
 	if (l->max_size)
 		rv_buf_fmt(to, ", rotated at %" PRIu64 " bytes, %u kept\n", l->max_size, l->keep);
 	else
 		rv_buf_str(to, ", not rotated\n");
 }
 
-static void print_value(const struct rv_option *o, struct rv_buf *to)
+static void print_value(const struct sheet *p, const struct rv_option *o)
 {
 	const char *end = o->value + o->value_len;
 
 	if (o->key->type == RV_KEY_SECRET) {
-		rv_buf_str(to, "***");
+		rv_buf_str(p->to, "***");
 	} else if (o->key->type == RV_KEY_WORDS) {
-		for (const char *p = o->value; p < end; p += strlen(p) + 1) {
-			rv_buf_str(to, p == o->value ? "" : " ");
-			add_word(to, NULL, p);
+		for (const char *w = o->value; w < end; w += strlen(w) + 1) {
+			rv_buf_str(p->to, w == o->value ? "" : " ");
+			add_word(p, w);
 		}
 	} else {
-		add_word(to, NULL, o->value);
+		add_word(p, o->value);
 	}
 }
 
-static void print_options(const struct rv_service *s, struct rv_buf *to)
+static void print_options(const struct sheet *p, const struct rv_service *s)
 {
+	struct rv_buf *to = p->to;
 	bool any = false;
 
 	for (size_t i = 0; i < s->option_count; i++) {
@@ -329,7 +326,7 @@ static void print_options(const struct rv_service *s, struct rv_buf *to)
 		label(to, any ? "" : "options");
 		any = true;
 		rv_buf_fmt(to, "%s = ", o->key->name);
-		print_value(o, to);
+		print_value(p, o);
 		switch (o->from) {
 		case RV_FROM_PRESET: rv_buf_str(to, "  (default)\n"); break;
 		case RV_FROM_ENV: rv_buf_fmt(to, "  (variable %s)\n", o->key->env); break;
@@ -338,9 +335,11 @@ static void print_options(const struct rv_service *s, struct rv_buf *to)
 	}
 }
 
-static void print_service(const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to)
+static void print_service(
+	const struct sheet *p, const struct rv_whole *w, const struct rv_detail *d)
 {
 	const struct rv_service *s = &d->s;
+	struct rv_buf *to = p->to;
 
 	rv_buf_fmt(to, "\n%u. %s: %s of plugin %s%s%s\n", d->node.rank + 1, s->name,
 		s->type == RV_TASK ? "task" : "daemon", s->plugin, s->enabled ? "" : ", disabled",
@@ -350,15 +349,15 @@ static void print_service(const struct rv_whole *w, const struct rv_detail *d, s
 		rv_text_visible(to, s->summary, strlen(s->summary));
 		rv_buf_str(to, "\n");
 	}
-	print_process(s, to);
+	print_process(p, s);
 	print_limits(s, to);
 	print_environment(w, d, to);
 	print_graph(&w->conf, d, to);
-	print_sockets(s, to);
-	print_ready(s, to);
+	print_sockets(p, s);
+	print_ready(p, s);
 	print_policy(d, to);
-	print_log(&s->log, to);
-	print_options(s, to);
+	print_log(p, &s->log);
+	print_options(p, s);
 }
 
 static void print_top(const struct rv_conf *conf, struct rv_buf *to)
@@ -397,10 +396,18 @@ static void print_top(const struct rv_conf *conf, struct rv_buf *to)
 void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to)
 {
 	const struct rv_whole *w = (const struct rv_whole *)conf;
+	struct rv_mask *mask;
 
 	if (!conf->plan)
 		return;
+	mask = rv_mask_create(conf);
+	if (!mask) {
+		rv_buf_str(to, "cannot show the plan: out of memory\n");
+		return;
+	}
 	print_top(conf, to);
 	for (size_t i = 0; i < conf->plan->present; i++)
-		print_service(w, &w->details[w->detail_of[conf->plan->order[i]]], to);
+		print_service(&(struct sheet){to, mask}, w,
+			&w->details[w->detail_of[conf->plan->order[i]]]);
+	rv_mask_destroy(mask);
 }

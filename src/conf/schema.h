@@ -37,6 +37,12 @@ struct rv_table {
 /* Words a key accepts; the position is the value. Ends with NULL. */
 typedef const char *const rv_words[];
 
+/* The value of a variable that is not to be shown. */
+struct rv_secret {
+	const struct rv_secret *next;
+	const char *text; /* never empty */
+};
+
 /* The state of one reading. */
 struct rv_read {
 	struct rv_arena *arena; /* the conf's */
@@ -48,6 +54,7 @@ struct rv_read {
 	unsigned depth;
 	const struct rv_listen *listen; /* what ${listen...} may name */
 	size_t listen_count;
+	struct rv_secret *secrets; /* that ${env.NAME} brought; grows while reading */
 	int ready_fd; /* what ${ready.fd} is; -1: not declared */
 };
 
@@ -101,5 +108,7 @@ const char *const *rv_read_argv(struct rv_read *r, const struct rv_tree *v);
 
 /* Text with ${...} resolved (expand.c); NULL: complained about at v. The conf owns the result. */
 const char *rv_read_expand(struct rv_read *r, const struct rv_tree *v, const char *text);
+/* mask.c: a variable (its name has n bytes) was used; its value is kept when the name speaks of a secret. */
+void rv_secret_note(struct rv_read *r, const char *name, size_t n, const char *value);
 
 #endif

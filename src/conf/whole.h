@@ -58,6 +58,7 @@ struct rv_whole {
 	struct rv_index names; /* service -> slot */
 	uint32_t *slot_of; /* file order -> slot */
 	uint32_t *detail_of; /* slot -> file order; RV_NO_ID: vacant */
+	const struct rv_secret *secrets; /* that ${env.NAME} brought */
 	const char *const *inherited; /* what all services may inherit */
 	rv_id exit_from;
 	bool broken;

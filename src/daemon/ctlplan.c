@@ -35,29 +35,17 @@ void rv_verb_check(struct rv_conn *c, const struct rv_request *r)
 	rv_complaints_fini(&found);
 }
 
-/* A word of an argv, with the values of secret options as ***. */
-static void put_word(struct rv_buf *out, const struct rv_service *s, const char *word)
+/* A word of a command, or a path, with *** for what must not be shown. */
+static void put_masked(struct rv_buf *out, const struct rv_mask *mask, const char *word)
 {
 	struct rv_buf text = {0};
 
-	while (*word) {
-		size_t hidden = 0;
-
-		for (size_t i = 0; i < s->option_count && !hidden; i++) {
-			const struct rv_option *o = &s->options[i];
-
-			if (o->key->type == RV_KEY_SECRET && o->value && o->value_len &&
-				!strncmp(word, o->value, o->value_len))
-				hidden = o->value_len;
-		}
-		rv_buf_add(&text, hidden ? "***" : word, hidden ? 3 : 1);
-		word += hidden ? hidden : 1;
-	}
+	rv_mask_add(mask, word, &text);
 	rv_json_strn(out, rv_buf_text(&text), text.len);
 	rv_buf_fini(&text);
 }
 
-static void put_argv(struct rv_buf *out, const struct rv_service *s)
+static void put_argv(struct rv_buf *out, const struct rv_mask *mask, const struct rv_service *s)
 {
 	if (!s->argv) {
 		RV_JSON_LIT(out, "null");
@@ -67,7 +55,7 @@ static void put_argv(struct rv_buf *out, const struct rv_service *s)
 	for (size_t i = 0; s->argv[i]; i++) {
 		if (i)
 			RV_JSON_LIT(out, ",");
-		put_word(out, s, s->argv[i]);
+		put_masked(out, mask, s->argv[i]);
 	}
 	RV_JSON_LIT(out, "]");
 }
@@ -84,7 +72,7 @@ static void put_env_names(struct rv_buf *out, const struct rv_service *s)
 	RV_JSON_LIT(out, "]");
 }
 
-static void put_planned(struct rv_buf *out, const struct rv_service *s)
+static void put_planned(struct rv_buf *out, const struct rv_mask *mask, const struct rv_service *s)
 {
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, s->name);
@@ -93,13 +81,13 @@ static void put_planned(struct rv_buf *out, const struct rv_service *s)
 	RV_JSON_LIT(out, ",\"enabled\":");
 	rv_json_bool(out, s->enabled);
 	RV_JSON_LIT(out, ",\"argv\":");
-	put_argv(out, s);
+	put_argv(out, mask, s);
 	RV_JSON_LIT(out, ",\"user\":");
 	rv_json_str(out, s->user);
 	RV_JSON_LIT(out, ",\"group\":");
 	rv_json_str(out, s->group);
 	RV_JSON_LIT(out, ",\"working_dir\":");
-	rv_json_str(out, s->working_dir ? s->working_dir : "/");
+	put_masked(out, mask, s->working_dir ? s->working_dir : "/");
 	RV_JSON_LIT(out, ",\"environment\":");
 	put_env_names(out, s);
 	RV_JSON_LIT(out, "}");
@@ -109,8 +97,13 @@ void rv_verb_plan(struct rv_conn *c, const struct rv_request *r)
 {
 	const struct rv_conf *conf = rv_engine_conf(c->control->engine);
 	struct rv_buf *out = &c->output;
+	struct rv_mask *mask = rv_mask_create(conf);
 	struct rv_buf text = {0};
 
+	if (!mask) {
+		rv_verb_error(c, r, RV_RPC_INTERNAL, "out of memory");
+		return;
+	}
 	rv_conf_print(conf, &text);
 	rv_rpc_begin(out, r->id);
 	RV_JSON_LIT(out, "{\"text\":");
@@ -119,11 +112,12 @@ void rv_verb_plan(struct rv_conn *c, const struct rv_request *r)
 	for (size_t i = 0; conf->plan && i < conf->plan->present; i++) {
 		if (i)
 			RV_JSON_LIT(out, ",");
-		put_planned(out, &conf->services[conf->plan->order[i]]);
+		put_planned(out, mask, &conf->services[conf->plan->order[i]]);
 	}
 	RV_JSON_LIT(out, "]}");
 	rv_rpc_end(out);
 	rv_buf_fini(&text);
+	rv_mask_destroy(mask);
 }
 
 static void put_bound(struct rv_buf *out, const struct rv_key *key, int64_t v)

@@ -760,6 +760,44 @@ static void the_plan_reads_like_this(void **state)
 	put_away(&g);
 }
 
+/* A secret is one wherever it turns up: in another option, behind quotes, in another service. */
+static void the_plan_hides_a_secret_wherever_it_turns_up(void **state)
+{
+	static const struct rv_key keys[] = {{"token", RV_KEY_SECRET, 0, 0, NULL, NULL, "a secret"},
+		{"extra", RV_KEY_WORDS, 0, 0, NULL, NULL, "more"},
+		{"text", RV_KEY_STRING, 0, 0, NULL, NULL, "more"}};
+	static const struct rv_plugin_table tables[] = {
+		{.name = "p", .keys = keys, .key_count = 3}};
+	struct got g = accept_given((struct given){
+		.yaml = "services:\n"
+			"  a:\n"
+			"    plugin: p\n"
+			"    command: [a, \"x it's s3cret y\", \"${env.API_KEY}\", '${env.PORT}']\n"
+			"    working-dir: \"/home/it's s3cret\"\n"
+			"    log: {file: \"/var/it's s3cret.log\"}\n"
+			"    options: {token: \"it's s3cret\", extra: [\"--t=it's s3cret\"], text: "
+			"\"${env.api_token}\"}\n"
+			"  b:\n"
+			"    command: [b, \"it's s3cret\"]\n"
+			"    ready: {http: {url: \"http://127.0.0.1/?k=${env.API_KEY}\"}}\n",
+		.tables = tables,
+		.table_count = 1,
+		.environ = (const char *const[]){
+			"API_KEY=s3cret-key", "api_token=s3cret-low", "PORT=8080", NULL}});
+	struct rv_buf b = {0};
+
+	(void)state;
+	rv_conf_print(g.conf, &b);
+	assert_null(strstr(rv_buf_text(&b), "s3cret"));
+	assert_non_null(strstr(rv_buf_text(&b), "command       a 'x *** y' *** 8080\n"));
+	assert_non_null(strstr(rv_buf_text(&b), "command       b '***'\n"));
+	assert_non_null(strstr(rv_buf_text(&b), "/home/***\n"));
+	assert_non_null(strstr(rv_buf_text(&b), "text = ***  (file)\n"));
+	assert_non_null(strstr(rv_buf_text(&b), "?k=***,"));
+	rv_buf_fini(&b);
+	put_away(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -790,6 +828,7 @@ int main(void)
 		cmocka_unit_test(the_command_needs_no_file_but_hides_no_mistake),
 		cmocka_unit_test(without_any_file_the_command_is_all_there_is),
 		cmocka_unit_test(a_cycle_through_the_command_is_told),
+		cmocka_unit_test(the_plan_hides_a_secret_wherever_it_turns_up),
 		cmocka_unit_test(the_plan_reads_like_this),
 	};
 

@@ -1,0 +1,120 @@
+/* What must not be shown, wherever in the effective configuration it turns up. See conf.h. */
+#include "conf/whole.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct hidden {
+	const char *text; /* never empty */
+	size_t len;
+};
+
+/* By first byte, and of one first byte the longer before the shorter: so the first that fits is the longest. */
+struct rv_mask {
+	size_t count;
+	size_t first[257]; /* of a first byte: where its secrets begin in the list */
+	struct hidden list[];
+};
+
+void rv_secret_note(struct rv_read *r, const char *name, size_t n, const char *value)
+{
+	static const char *const words[] = {"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "AUTH"};
+	struct rv_secret *s;
+	bool speaks = false;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (size_t at = 0; at + strlen(words[i]) <= n; at++)
+			speaks |= !strncasecmp(name + at, words[i], strlen(words[i]));
+	if (!speaks || !*value)
+		return;
+	s = rv_arena_alloc(r->arena, sizeof(*s));
+	if (!s)
+		return;
+	*s = (struct rv_secret){.next = r->secrets, .text = rv_read_copy(r, value)};
+	r->secrets = s;
+}
+
+static int by_first_and_length(const void *a, const void *b)
+{
+	const struct hidden *x = a, *y = b;
+	unsigned char x0 = (unsigned char)*x->text, y0 = (unsigned char)*y->text;
+
+	if (x0 != y0)
+		return x0 < y0 ? -1 : 1;
+	if (x->len != y->len)
+		return x->len > y->len ? -1 : 1;
+	return memcmp(x->text, y->text, x->len);
+}
+
+/* NULL to: only counts. */
+static size_t collect(const struct rv_whole *w, struct hidden *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->conf.service_count; i++) {
+		const struct rv_service *s = &w->conf.services[i];
+
+		for (size_t k = 0; k < s->option_count; k++) {
+			const struct rv_option *o = &s->options[k];
+
+			if (o->key->type != RV_KEY_SECRET || !o->value || !o->value_len)
+				continue;
+			if (to)
+				to[n] = (struct hidden){o->value, o->value_len};
+			n++;
+		}
+	}
+	for (const struct rv_secret *s = w->secrets; s; s = s->next, n++)
+		if (to)
+			to[n] = (struct hidden){s->text, strlen(s->text)};
+	return n;
+}
+
+struct rv_mask *rv_mask_create(const struct rv_conf *conf)
+{
+	const struct rv_whole *w = (const struct rv_whole *)conf;
+	size_t n = collect(w, NULL);
+	struct rv_mask *m = calloc(1, sizeof(*m) + n * sizeof(m->list[0]));
+
+	if (!m)
+		return NULL;
+	collect(w, m->list);
+	if (n)
+		qsort(m->list, n, sizeof(m->list[0]), by_first_and_length);
+	for (size_t i = 0; i < n; i++)
+		if (!i || by_first_and_length(&m->list[i], &m->list[m->count - 1]) != 0)
+			m->list[m->count++] = m->list[i];
+	for (size_t c = 0, i = 0; c < 257; c++) {
+		while (i < m->count && (unsigned char)*m->list[i].text < c)
+			i++;
+		m->first[c] = i;
+	}
+	return m;
+}
+
+void rv_mask_destroy(struct rv_mask *m)
+{
+	free(m);
+}
+
+/* Bytes of the secret that text begins with; 0: none. */
+static size_t secret_at(const struct rv_mask *m, const char *text)
+{
+	unsigned char c = (unsigned char)*text;
+
+	for (size_t i = m->first[c]; i < m->first[c + 1]; i++)
+		if (!strncmp(text, m->list[i].text, m->list[i].len))
+			return m->list[i].len;
+	return 0;
+}
+
+void rv_mask_add(const struct rv_mask *m, const char *text, struct rv_buf *to)
+{
+	while (*text) {
+		size_t hidden = secret_at(m, text);
+
+		rv_buf_add(to, hidden ? "***" : text, hidden ? 3 : 1);
+		text += hidden ? hidden : 1;
+	}
+}
