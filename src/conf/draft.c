@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,26 +111,6 @@ static void add_layer(struct rv_draft *d, const struct rv_tree *above, struct rv
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static bool read_bytes(int fd, struct rv_buf *to)
-{
-	char part[8192];
-	ssize_t n;
-
-	to->max = RV_TREE_FILE_MAX;
-	for (;;) {
-		n = read(fd, part, sizeof(part));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		if (!rv_buf_add(to, part, (size_t)n)) {
-			errno = EFBIG;
-			return false;
-		}
-	}
-	return n == 0;
-}
-
 static void remember_path(struct rv_draft *d, const char *path)
 {
 	const char **more = rv_arena_array(&d->arena, d->path_count + 2, sizeof(*more));
@@ -148,23 +127,20 @@ static void remember_path(struct rv_draft *d, const char *path)
 static void read_file(struct rv_draft *d, const char *path, bool optional, struct rv_complaints *c)
 {
 	const char *name = rv_arena_strdup(&d->arena, path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const struct rv_tree *t = NULL;
 	struct rv_buf bytes = {0};
 
-	if (fd < 0 && errno == ENOENT && optional)
-		return;
 	if (!name) {
 		no_memory(d, c);
-	} else if (fd < 0 || !read_bytes(fd, &bytes)) {
+	} else if (!rv_conf_bytes(path, RV_TREE_FILE_MAX, &bytes)) {
+		if (errno == ENOENT && optional)
+			return;
 		rv_complain(c, whole(""), "cannot read %s: %s", path, strerror(errno));
 		d->broken = true;
 	} else {
 		t = rv_tree_read(&d->arena, name, rv_buf_text(&bytes), bytes.len, c, &d->broken);
 		remember_path(d, name);
 	}
-	if (fd >= 0)
-		close(fd);
 	rv_buf_fini(&bytes);
 	if (t)
 		add_layer(d, t, c);

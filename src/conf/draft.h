@@ -17,6 +17,10 @@ struct rv_draft {
 	const char **plugins; /* distinct names, NULL-terminated */
 };
 
+/* bytes.c: the whole file, at most max bytes. Never waits longer than a second, whatever the path names.
+   False: errno tells why (EFBIG: too large, ETIMEDOUT: nobody wrote into the FIFO). */
+bool rv_conf_bytes(const char *path, size_t max, struct rv_buf *to);
+
 /* The name of the service that `reeve -- CMD` becomes. */
 #define RV_MAIN "main"
 

@@ -2,9 +2,7 @@
 #include "conf/whole.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *assign(struct rv_read *r, const char *name, const char *value)
 {
@@ -50,32 +48,7 @@ const char *const *rv_environ_read_map(struct rv_read *r, const struct rv_tree *
 
 /* --- environment-file ------------------------------------------------------------------------- */
 
-static bool slurp(const char *path, struct rv_buf *to)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char part[4096];
-	ssize_t n = -1;
-
-	to->max = 1 << 20;
-	if (fd < 0)
-		return false;
-	do {
-		n = read(fd, part, sizeof(part));
-		if (n > 0 && !rv_buf_add(to, part, (size_t)n)) {
-			errno = EFBIG;
-			n = -2;
-		}
-	} while (n > 0 || (n == -1 && errno == EINTR));
-	if (n < 0) {
-		int e = errno;
-
-		close(fd);
-		errno = e;
-		return false;
-	}
-	close(fd);
-	return true;
-}
+enum { FILE_MAX = 1 << 20 };
 
 /* The value in place: quotes taken off, blanks at both ends removed. False: a quote is open. */
 static bool unquote(char *s)
@@ -134,7 +107,7 @@ const char *const *rv_environ_read_file(struct rv_read *r, const char *path, str
 	size_t lines = 1, n = 0;
 	char *line, *end;
 
-	if (!slurp(path, &bytes)) {
+	if (!rv_conf_bytes(path, FILE_MAX, &bytes)) {
 		rv_read_complain(r, at, "cannot be read: %s: %s", path, strerror(errno));
 		goto out;
 	}

@@ -1,4 +1,7 @@
 /* Unit tests of src/conf: YAML bytes -> one located tree, layer over layer. */
+#include <fcntl.h>
+#include <sys/wait.h>
+
 #include "conf_help.h"
 
 #include <time.h>
@@ -38,6 +41,37 @@ static void a_missing_file_is_named(void **state)
 	assert_null(rv_draft_read(paths, NULL, NULL, &c));
 	assert_string_equal(
 		rv_buf_text(&c.text), "cannot read nosuch.yaml: No such file or directory\n");
+	rv_complaints_fini(&c);
+}
+
+/* The daemon reads in its loop: nothing that a path names may hold it. */
+static void a_fifo_is_read_while_somebody_writes_and_never_waited_for_long(void **state)
+{
+	static const char text[] = "services: {a: {command: x, user: piped}}\n";
+	const char *const paths[] = {"fifo.yaml", NULL};
+	struct rv_complaints c = {0};
+	struct rv_draft *d;
+	pid_t writer;
+
+	(void)state;
+	assert_int_equal(mkfifo("fifo.yaml", 0600), 0);
+	alarm(60); /* the end of a test that waits for ever */
+	assert_null(rv_draft_read(paths, NULL, NULL, &c));
+	assert_string_equal(rv_buf_text(&c.text), "cannot read fifo.yaml: Connection timed out\n");
+	rv_complaints_fini(&c);
+	writer = fork();
+	assert_true(writer >= 0);
+	if (!writer) {
+		int fd = open("fifo.yaml", O_WRONLY);
+
+		_exit(fd < 0 || write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1);
+	}
+	d = rv_draft_read(paths, NULL, NULL, &c);
+	assert_non_null(d);
+	assert_int_equal(c.errors, 0);
+	rv_draft_destroy(d);
+	assert_int_equal(waitpid(writer, NULL, 0), writer);
+	alarm(0);
 	rv_complaints_fini(&c);
 }
 
@@ -390,6 +424,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_place),
 		cmocka_unit_test(an_empty_file_or_a_list_is_no_configuration),
 		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_fifo_is_read_while_somebody_writes_and_never_waited_for_long),
 		cmocka_unit_test(a_key_written_twice_is_refused_with_both_places),
 		cmocka_unit_test(a_double_key_is_found_among_many),
 		cmocka_unit_test(own_keys_win_over_merged_ones),
