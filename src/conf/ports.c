@@ -15,18 +15,21 @@ struct bound {
 	size_t turn; /* keeps the order of the file */
 };
 
-static int by_port(const void *a, const void *b)
+/* Those that are equal here are looked at pair by pair: one port, or one path. */
+static int by_address(const struct bound *x, const struct bound *y)
 {
-	const struct bound *x = a, *y = b;
-	int c;
-
 	if (x->port != y->port)
 		return x->port < y->port ? -1 : 1;
-	if (!x->port) {
-		c = strcmp(x->path, y->path);
-		if (c)
-			return c;
-	}
+	return x->port ? 0 : strcmp(x->path, y->path);
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct bound *x = a, *y = b;
+	int c = by_address(x, y);
+
+	if (c)
+		return c;
 	return x->turn < y->turn ? -1 : 1;
 }
 
@@ -108,9 +111,9 @@ void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c)
 		return;
 	}
 	n = collect(w, all);
-	qsort(all, n, sizeof(*all), by_port);
+	qsort(all, n, sizeof(*all), by_turn);
 	for (size_t i = 0, first = 0; i < n; i++) {
-		if (all[i].port != all[first].port)
+		if (by_address(&all[i], &all[first]) != 0)
 			first = i;
 		/* One complaint for each that comes too late. A group is small but for mistakes. */
 		for (size_t k = first; k < i; k++) {
