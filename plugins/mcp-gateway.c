@@ -129,6 +129,7 @@ static enum reeve_next judge(struct reeve_turn *t, const char *url)
 
 	if (verdict == 1)
 		return REEVE_OK;
+	url = reeve_str(t, url, strcspn(url, "?")); /* there may be a key behind it */
 	next = reeve_expect(t, "POST", url, 200);
 	if (next == REEVE_FAIL && (t->http.status == 401 || t->http.status == 403))
 		t->why = reeve_fmt(

@@ -252,6 +252,22 @@ void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n)
 	rv_buf_add(to, bytes + from, n - from);
 }
 
+const char *rv_text_url(const char *url, char *to, size_t size)
+{
+	const char *host = strstr(url, "://");
+	size_t authority, shown, userinfo = 0;
+
+	host = host ? host + 3 : url;
+	authority = strcspn(host, "/?#");
+	for (size_t i = 0; i < authority; i++)
+		if (host[i] == '@')
+			userinfo = i;
+	shown = userinfo + strcspn(host + userinfo, "?");
+	snprintf(to, size, "%.*s%s%.*s%s", (int)(host - url), url, userinfo ? "***" : "",
+		(int)(shown - userinfo), host + userinfo, host[shown] ? "?***" : "");
+	return to;
+}
+
 enum { NEAR_MAX = 63 }; /* longer words are compared by their beginning only */
 
 static char plain(char c)

@@ -30,6 +30,9 @@ const char *rv_text_dur(rv_time ns, char *to, size_t size);
    UTF-8 as \xNN. For everything that a service wrote and a person reads. */
 void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n);
 
+/* A URL as it may be shown: user and password, and what stands behind '?', are "***". Returns `to`. */
+const char *rv_text_url(const char *url, char *to, size_t size);
+
 /* Of `n` names, the one nearest to `word`, or NULL when none is near enough to be meant. */
 const char *rv_text_nearest(const char *word, const char *const *names, size_t n);
 

@@ -21,6 +21,8 @@
 /* The host bounds its own work; this much later we stop believing that it does. */
 #define HOST_GRACE (250 * RV_MS)
 
+enum { URL_SHOWN = 600 }; /* bytes of a URL in a sentence */
+
 enum kind { KIND_FD, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
 enum asked { ASKED_YES, ASKED_WAIT, ASKED_OVER };
 
@@ -226,13 +228,14 @@ static void on_http(void *arg, enum rv_verdict v, const char *why)
 static enum asked ask_http(struct rv_prober *p)
 {
 	rv_time left = time_left(p);
+	char url[URL_SHOWN];
 
 	p->http = p->env.host ? rv_hostlink_get(p->env.host, p->check->http_url, left, on_http, p)
 			      : NULL;
 	if (!p->http) {
 		snprintf(p->why, sizeof(p->why),
 			"GET %s: cannot be asked: the plugin host is not there",
-			p->check->http_url);
+			rv_text_url(p->check->http_url, url, sizeof(url)));
 		return over(p, RV_RETRY);
 	}
 	start_timer(p, left + HOST_GRACE);
@@ -349,7 +352,7 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
 {
 	struct rv_prober *p = w->data;
 	const char *what = "the probe hook";
-	char after[32];
+	char after[32], url[URL_SHOWN];
 
 	(void)loop;
 	(void)events;
@@ -358,8 +361,8 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
 		snprintf(p->why, sizeof(p->why), "tcp %s: no answer within %s", p->check->tcp,
 			after);
 	else if (p->kind == KIND_HTTP)
-		snprintf(p->why, sizeof(p->why), "GET %s: no answer within %s", p->check->http_url,
-			after);
+		snprintf(p->why, sizeof(p->why), "GET %s: no answer within %s",
+			rv_text_url(p->check->http_url, url, sizeof(url)), after);
 	else
 		snprintf(p->why, sizeof(p->why), "%s timed out after %s",
 			p->kind == KIND_EXEC ? p->check->exec[0] : what, after);

@@ -493,7 +493,7 @@ static bool take_get(struct rv_drive *d, const struct rv_hp_get *m)
 
 	if (!c)
 		return false;
-	snprintf(c->why, sizeof(c->why), "%s", m->url);
+	rv_text_url(m->url, c->why, sizeof(c->why));
 	c->http = rv_web_start(d->web, m->dir, &ask, on_get, c);
 	return c->http;
 }

@@ -321,12 +321,34 @@ static void every_state_has_a_name_that_leads_back(void **state)
 	assert_false(rv_state_from_name("nothing", &s));
 }
 
+static void a_url_is_shown_without_what_may_be_secret(void **state)
+{
+	static const struct {
+		const char *url, *shown;
+	} cases[] = {
+		{"http://127.0.0.1:80/a/b", "http://127.0.0.1:80/a/b"},
+		{"http://h/a?key=s3cret&b=c", "http://h/a?***"},
+		{"http://h?s3cret", "http://h?***"},
+		{"http://user:s3cret@h:80/p@q", "http://***@h:80/p@q"},
+		{"http://u:s3@cret@h/?s3cret@x", "http://***@h/?***"},
+		{"not a url", "not a url"},
+		{"", ""},
+	};
+	char to[100], small[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(rv_text_url(cases[i].url, to, sizeof(to)), cases[i].shown);
+	assert_string_equal(rv_text_url("http://127.0.0.1/", small, sizeof(small)), "http://");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_duration_needs_a_unit_unless_it_is_zero),
 		cmocka_unit_test(a_size_has_a_unit_of_two_or_ten),
 		cmocka_unit_test(modes_integers_and_booleans_are_exactly_as_documented),
+		cmocka_unit_test(a_url_is_shown_without_what_may_be_secret),
 		cmocka_unit_test(an_age_has_at_most_two_units),
 		cmocka_unit_test(a_duration_is_written_as_it_is_read),
 		cmocka_unit_test(control_characters_and_bad_utf8_become_visible),

@@ -648,6 +648,25 @@ static void a_gateway_is_ready_by_a_result(void **state)
 		answered(1, REEVE_HTTP_TIMEOUT, 200, "", "data: {\"result\":{}}\n\n"), REEVE_OK);
 }
 
+static void a_key_in_the_path_of_a_gateway_is_in_no_reason(void **state)
+{
+	static const char *const bodies[] = {"{}", "{\"error\":{}}"};
+
+	(void)state;
+	use("mcp-gateway");
+	with("path", "/mcp?key=s3cret");
+	assert_string_equal(asks(), "http://127.0.0.1:50005/mcp?key=s3cret");
+	for (size_t i = 0; i < 2; i++) {
+		answered(1, REEVE_HTTP_DONE, 200, "", bodies[i]);
+		assert_non_null(strstr(s.t.why, "http://127.0.0.1:50005/mcp"));
+		assert_null(strstr(s.t.why, "s3cret"));
+		answered(1, REEVE_HTTP_REFUSED, 0, "", "");
+		assert_null(strstr(s.t.why, "s3cret"));
+		answered(1, REEVE_HTTP_DONE, i ? 401 : 500, "", "");
+		assert_null(strstr(s.t.why, "s3cret"));
+	}
+}
+
 static void the_session_that_the_probe_opened_is_closed(void **state)
 {
 	(void)state;
@@ -719,6 +738,7 @@ int main(void)
 		cmocka_unit_test(a_gateway_gets_token_and_configuration_by_its_environment),
 		cmocka_unit_test(a_gateway_is_asked_to_initialize_at_its_port_and_path),
 		cmocka_unit_test(a_gateway_is_ready_by_a_result),
+		cmocka_unit_test(a_key_in_the_path_of_a_gateway_is_in_no_reason),
 		cmocka_unit_test(the_session_that_the_probe_opened_is_closed),
 		cmocka_unit_test(strange_answers_do_no_harm),
 	};

@@ -359,7 +359,7 @@ static void http_is_asked_of_the_host_and_its_answer_passed_on(void **state)
 {
 	struct world *w = *state;
 
-	w->check.http_url = "http://127.0.0.1:1/health";
+	w->check.http_url = "http://127.0.0.1:1/health?key=s3cret";
 	create(w);
 	attempt(w, RV_SEC);
 	assert_false(wait_for(w, 0.01));
@@ -378,7 +378,7 @@ static void http_is_asked_of_the_host_and_its_answer_passed_on(void **state)
 	rv_prober_cancel(w->p);
 	assert_int_equal(w->host.get_drops, 1);
 	attempt(w, 20 * RV_MS);
-	assert_answer(w, RV_RETRY, "GET http://127.0.0.1:1/health: no answer within 20ms");
+	assert_answer(w, RV_RETRY, "GET http://127.0.0.1:1/health?***: no answer within 20ms");
 	assert_int_equal(w->host.get_drops, 2);
 }
 

@@ -466,10 +466,11 @@ static inline const char *reeve_log_file(
 /* What readiness makes of the answer in t->http, before its body is looked at. OK: a whole answer with
    this status. RETRY: nobody there yet, or busy: refused, timed out, broken off, 429, 5xx. FAIL: any
    other status, for it will not change by waiting. Sets why to "METHOD URL answered 404, expected 200",
-   or to what went wrong on the way. */
+   or to what went wrong on the way; of the URL, what stands behind '?' is not shown. */
 static inline enum reeve_next reeve_expect(
 	struct reeve_turn *t, const char *method, const char *url, int status)
 {
+	url = reeve_str(t, url, __builtin_strcspn(url, "?"));
 	if (t->http.transport != REEVE_HTTP_DONE) {
 		t->why = reeve_fmt(t, "%s %s: %s", method, url, t->http.error);
 		return t->http.transport == REEVE_HTTP_INVALID ? REEVE_FAIL : REEVE_RETRY;
