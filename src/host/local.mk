@@ -1,11 +1,15 @@
 noinst_LIBRARIES += src/host/libhost.a
 src_host_libhost_a_SOURCES = \
+	src/host/call.c \
 	src/host/drive.c src/host/drive.h \
+	src/host/get.c \
 	src/host/host.c src/host/host.h \
 	src/host/http.h \
+	src/host/inside.h \
 	src/host/instance.c src/host/instance.h \
 	src/host/load.c src/host/load.h \
 	src/host/trust.c src/host/trust.h \
+	src/host/turn.c \
 	src/host/web.c src/host/web.h
 EXTRA_DIST += src/host/README.md
 

@@ -1,0 +1,336 @@
+/* The run of one hook: see inside.h.
+ *
+ *   CALL -> turn -> HTTP / RUN / WAIT -> turn -> ... -> ANSWER */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "host/inside.h"
+#include "host/trust.h"
+#include "sys/clock.h"
+
+enum { TURNS_MAX = 1000 };
+
+_Static_assert((int)RV_HP_MEMO == (int)REEVE_MEMO && (int)RV_HP_BYTES == (int)REEVE_BODY,
+	"the protocol carries what the header promises");
+
+void rv_hostcall_end(struct rv_hostcall *c)
+{
+	*c->at = c->next;
+	if (c->next)
+		c->next->at = c->at;
+	ev_timer_stop(c->d->loop, &c->timer);
+	rv_web_cancel(c->d->web, c->http);
+	rv_arena_fini(&c->got);
+	free(c);
+}
+
+void rv_hostcall_answer(
+	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_process *p)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_ANSWER};
+
+	m.u.answer = (struct rv_hp_answer){
+		.call = c->m.call, .id = c->m.id, .verdict = (uint8_t)v, .why = why};
+	if (p)
+		m.u.answer.process = rv_trust_recipe(p);
+	c->d->send(c->d->arg, &m);
+}
+
+/* Ends the call for a reason of ours; the plugin's name and hook stand in front. */
+static void fail(struct rv_hostcall *c, const char *format, ...) RV_PRINTF(2, 3);
+static void fail(struct rv_hostcall *c, const char *format, ...)
+{
+	char text[400], all[600];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	snprintf(all, sizeof(all), "%s.%s %s", c->instance->m.plugin,
+		rv_hook_name((enum rv_hook)c->m.hook), text);
+	rv_hostcall_answer(c, RV_FAIL, all, NULL);
+	rv_hostcall_end(c);
+}
+
+static size_t memo_len(const unsigned char *memo)
+{
+	size_t n = REEVE_MEMO;
+
+	while (n && !memo[n - 1])
+		n--;
+	return n;
+}
+
+static void tell_memo(struct rv_hostcall *c)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_MEMO_IS};
+
+	if (!memcmp(c->memo, c->told, sizeof(c->memo)))
+		return;
+	memcpy(c->told, c->memo, sizeof(c->told));
+	m.u.memo = (struct rv_hp_memo_is){
+		.call = c->m.call, .id = c->m.id, .memo = {.p = c->memo, .n = memo_len(c->memo)}};
+	c->d->send(c->d->arg, &m);
+}
+
+static void on_http(void *arg, const struct rv_http_got *got);
+
+/* `left` bounds what was asked, `preset` stands for 0. */
+static rv_time bounded(rv_time asked, rv_time preset, rv_time left)
+{
+	if (asked <= 0)
+		asked = preset;
+	return asked < left ? asked : left;
+}
+
+static bool ask_http(struct rv_hostcall *c, const struct reeve_http *h)
+{
+	struct rv_http_ask ask = {.method = h->method,
+		.url = h->url,
+		.headers = h->headers,
+		.body = h->body,
+		.body_len = h->body_len,
+		.timeout = bounded(h->timeout_ns, 2 * RV_SEC, c->deadline - rv_now())};
+
+	if (!h->url || !rv_trust_text(h->url) || !rv_trust_text(h->method) ||
+		!rv_trust_list(h->headers) || h->body_len > RV_HP_MAX)
+		return false;
+	if (!ask.method)
+		ask.method = h->body ? "POST" : "GET";
+	rv_trust_bytes(h->body, h->body ? h->body_len : 0);
+	rv_turn_leave(c->d); /* loading the client takes its time, and is not the plugin's fault */
+	c->http = rv_web_start(c->d->web, c->instance->m.dir, &ask, on_http, c);
+	return c->http;
+}
+
+static bool ask_run(struct rv_hostcall *c, const struct reeve_run *r)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_RUN};
+
+	if (!r->argv || !rv_trust_list(r->argv) || !r->argv[0] || r->input_len > RV_HP_BYTES)
+		return false;
+	m.u.run = (struct rv_hp_run){.call = c->m.call,
+		.id = c->m.id,
+		.argv = r->argv,
+		.input = {.p = r->input, .n = r->input ? r->input_len : 0},
+		.timeout = bounded(r->timeout_ns, 5 * RV_SEC, c->deadline - rv_now())};
+	c->running = true;
+	c->d->send(c->d->arg, &m);
+	return true;
+}
+
+static void wait_for(struct rv_hostcall *c, rv_time ns)
+{
+	rv_time left = c->deadline - rv_now();
+
+	if (ns > left)
+		ns = left;
+	ev_timer_stop(c->d->loop, &c->timer);
+	ev_now_update(c->d->loop);
+	ev_timer_set(&c->timer, ns > 0 ? (double)ns / 1e9 : 0., 0.);
+	ev_timer_start(c->d->loop, &c->timer);
+}
+
+static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *t)
+{
+	const char *why = t->why ? t->why : "";
+
+	if (t->arena_full)
+		fail(c, "built more than %d bytes of strings in a turn", REEVE_ARENA);
+	else if (!rv_trust_text(t->why))
+		fail(c, "gave a reason without an end");
+	else if (what == REEVE_HTTP && !ask_http(c, &t->http))
+		fail(c,
+			"asked for an HTTP request that cannot be: no URL, or a string without an "
+			"end");
+	else if (what == REEVE_RUN && !ask_run(c, &t->run))
+		fail(c, "asked for a command that cannot be: no argv, or a string without an end");
+	else if (what == REEVE_HTTP || what == REEVE_RUN)
+		snprintf(c->why, sizeof(c->why), "%s", why);
+	else if (what == REEVE_WAIT) {
+		snprintf(c->why, sizeof(c->why), "%s", why);
+		wait_for(c, t->wait_ns);
+	} else if (what == REEVE_RETRY || what == REEVE_FAIL) {
+		rv_hostcall_answer(c, what == REEVE_RETRY ? RV_RETRY : RV_FAIL, why, NULL);
+		rv_hostcall_end(c);
+	} else if (what != REEVE_OK) {
+		fail(c, "returned %u, which is no answer", what);
+	} else if (c->m.hook == RV_HOOK_START && !rv_trust_process(&t->process)) {
+		fail(c, "returned a recipe that cannot be: a list or a string without an end");
+	} else {
+		rv_hostcall_answer(c, RV_OK, why, c->m.hook == RV_HOOK_START ? &t->process : NULL);
+		rv_hostcall_end(c);
+	}
+}
+
+/* Some of the bound was spent on the way here, which nobody wants to read. */
+static rv_time whole_ms(rv_time ns)
+{
+	return (ns + RV_MS - 1) / RV_MS * RV_MS;
+}
+
+static void turn(struct rv_hostcall *c)
+{
+	struct rv_drive *d = c->d;
+	struct reeve_turn t = rv_turn_of(d, c->instance);
+	rv_time left = c->deadline - rv_now();
+	char took[32];
+	unsigned what;
+
+	if (c->step >= TURNS_MAX) {
+		fail(c, "did not end after %d turns", TURNS_MAX);
+		return;
+	}
+	if (left <= 0 && c->step) {
+		char text[RV_WHY_MAX + 80];
+
+		snprintf(text, sizeof(text), "no answer within %s%s%s",
+			rv_text_dur(whole_ms(c->m.timeout), took, sizeof(took)),
+			*c->why ? ": " : "", c->why);
+		rv_hostcall_answer(c, RV_RETRY, text, NULL);
+		rv_hostcall_end(c);
+		return;
+	}
+	t.step = c->step++;
+	t.again = c->m.again;
+	t.left_ns = left > 0 ? left : 0;
+	t.generation = c->m.generation;
+	t.pid = c->m.pid;
+	t.exit = c->m.exit;
+	t.attempt = c->m.attempt;
+	t.memo = c->memo;
+	t.http = c->http_got;
+	t.run = c->run_got;
+	rv_turn_enter(d, c->m.id, c->m.hook);
+	what = (unsigned)rv_plugin_hook(c->instance->plugin, c->m.hook)(c->instance->self, &t);
+	tell_memo(c);
+	next(c, what, &t);
+	rv_turn_leave(d);
+}
+
+/* ---- answers that come back ---- */
+
+static void forget_got(struct rv_hostcall *c)
+{
+	rv_arena_fini(&c->got);
+	c->http_got = (struct reeve_http){.error = "", .answer_headers = "", .answer = ""};
+	c->run_got = (struct reeve_run){.error = "", .output = "", .status = RV_EXIT_UNKNOWN};
+}
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+static void on_http(void *arg, const struct rv_http_got *got)
+{
+	struct rv_hostcall *c = arg;
+
+	c->http = NULL;
+	forget_got(c);
+	c->http_got = (struct reeve_http){.transport = (enum reeve_transport)got->transport,
+		.error = or_empty(rv_arena_strdup(&c->got, got->error)),
+		.status = got->status,
+		.answer_headers = or_empty(rv_arena_strdup(&c->got, got->headers)),
+		.answer = or_empty(rv_arena_strndup(&c->got, got->body, got->body_len)),
+		.answer_len = got->body_len,
+		.truncated = got->truncated};
+	if (c->got.full)
+		c->http_got.answer_len = 0;
+	turn(c);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct rv_hostcall *c = w->data;
+
+	(void)loop;
+	(void)events;
+	forget_got(c);
+	turn(c);
+}
+
+static struct rv_hostcall *find_call(struct rv_drive *d, uint32_t number, uint32_t id)
+{
+	for (struct rv_hostcall *c = d->calls; c; c = c->next)
+		if (c->m.call == number && c->m.id == id)
+			return c;
+	return NULL;
+}
+
+/* One that was cancelled meanwhile is no mistake: the messages crossed. */
+void rv_hostcall_ran(struct rv_drive *d, const struct rv_hp_ran *m)
+{
+	struct rv_hostcall *c = find_call(d, m->call, m->id);
+
+	if (!c || !c->running)
+		return;
+	c->running = false;
+	forget_got(c);
+	c->run_got = (struct reeve_run){.error = or_empty(rv_arena_strdup(&c->got, m->error)),
+		.status = m->exit,
+		.output = or_empty(rv_arena_strndup(&c->got, m->output.p, m->output.n)),
+		.output_len = c->got.full ? 0 : m->output.n,
+		.truncated = m->truncated};
+	turn(c);
+}
+
+/* ---- messages ---- */
+
+struct rv_hostcall *rv_hostcall_create(struct rv_drive *d, const struct rv_hp_call *m)
+{
+	struct rv_hostcall *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->d = d;
+	c->m = *m;
+	c->m.memo = (struct rv_hp_bytes){0};
+	c->deadline = rv_now() + m->timeout;
+	ev_timer_init(&c->timer, on_timer, 0., 0.);
+	c->timer.data = c;
+	forget_got(c);
+	c->next = d->calls;
+	c->at = &d->calls;
+	if (c->next)
+		c->next->at = &c->next;
+	d->calls = c;
+	return c;
+}
+
+bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m)
+{
+	struct rv_hostcall *c = rv_hostcall_create(d, m);
+
+	if (!c)
+		return false;
+	c->instance = rv_drive_find(d, m->id);
+	if (!c->instance) {
+		rv_hostcall_answer(c, RV_FAIL, "the plugin host does not know this service", NULL);
+		rv_hostcall_end(c);
+		return true;
+	}
+	if (m->memo.n)
+		memcpy(c->memo, m->memo.p, m->memo.n);
+	memcpy(c->told, c->memo, sizeof(c->told));
+	if (c->instance->plugin->error) {
+		rv_hostcall_answer(c, RV_FAIL, c->instance->plugin->error, NULL);
+		rv_hostcall_end(c);
+	} else if (!rv_plugin_hook(c->instance->plugin, m->hook)) {
+		fail(c, "does not exist");
+	} else {
+		turn(c);
+	}
+	return true;
+}
+
+void rv_hostcall_cancel(struct rv_drive *d, const struct rv_hp_cancel *m)
+{
+	struct rv_hostcall *c = find_call(d, m->call, m->id);
+
+	if (c)
+		rv_hostcall_end(c);
+}
