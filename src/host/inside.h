@@ -24,7 +24,7 @@ struct rv_hostcall {
 	unsigned char memo[REEVE_MEMO], told[REEVE_MEMO];
 	uint32_t step;
 	rv_time deadline;
-	ev_timer timer; /* WAIT, or an answer that is known at once */
+	ev_timer timer; /* WAIT */
 	struct rv_web_try *http; /* in flight */
 	bool running; /* a command is: RAN will come */
 	struct reeve_http http_got; /* strings in `got` */
