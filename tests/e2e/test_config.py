@@ -1,4 +1,4 @@
-"""Wrong input changes nothing: exit 78, every mistake with its place, nothing started (R-06, R-12; field cases 06, 24, 26)."""
+"""Wrong input changes nothing: exit 78, every mistake with its place, nothing started (R-06, R-12)."""
 import os
 import socket
 

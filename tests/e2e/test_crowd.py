@@ -1,4 +1,4 @@
-"""Many services, and many things at one moment (field case 36)."""
+"""Many services, and many things at one moment."""
 import os
 import resource
 import signal
@@ -98,7 +98,7 @@ def test_where_descriptors_run_out_those_that_do_not_fit_are_named_and_the_rest_
     assert r.term() == 0
 
 
-# field case 36, and the truth that a client never blocks the loop
+# the truth that a client never blocks the loop
 def test_two_hundred_deaths_at_one_moment_while_status_is_asked_all_the_time(reeve):
     n = 200
     r = reeve("reeve: {boot-timeout: 60s}\nservices:\n" + "".join(

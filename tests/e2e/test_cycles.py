@@ -1,4 +1,4 @@
-"""Graphs that cannot be, and one that is only deep (field case 06)."""
+"""Graphs that cannot be, and one that is only deep."""
 import re
 import time
 

@@ -64,7 +64,7 @@ services:
     assert r.term() == 0
 
 
-# field case 09: t lives a moment first, u leaves with 0
+# t lives a moment first, u leaves with 0
 @pytest.mark.parametrize("life, on", [("sleep 0.3; exit 1", "failure"), ("exit 0", "always")], ids=["t", "u"])
 def test_a_short_life_is_no_stable_one_and_the_limit_holds(reeve, life, on):
     r = reeve("""

@@ -1,4 +1,4 @@
-"""Listeners and whose answer it is (R-01...R-08; field case 07)."""
+"""Listeners and whose answer it is (R-01...R-08)."""
 import os
 import signal
 import socket
@@ -314,7 +314,7 @@ while True:
 """
 
 
-# R-02, field case 07: at no instant of crash, backoff, manual restart or stop
+# R-02: at no instant of crash, backoff, manual restart or stop
 def test_a_thief_never_gets_the_port_over_deaths_restarts_and_stops(reeve, free_port):
     port = free_port()
     r = reeve("""

@@ -1,4 +1,4 @@
-"""Later lives: restart, backoff, limits, losses, exit status (R-37, R-98; field cases 09, 13)."""
+"""Later lives: restart, backoff, limits, losses, exit status (R-37, R-98)."""
 import os
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Logs under people who remove, fill and forbid them: nothing stops a service, and what was lost is told (field cases 15, 17, 18)."""
+"""Logs under people who remove, fill and forbid them: nothing stops a service, and what was lost is told."""
 import os
 import re
 import shutil

@@ -139,5 +139,5 @@ os.execv(sys.argv[1], sys.argv[1:])
     until("more lines than a pipe holds", lambda: r.service("a")["restarts"] > 400, 60)
     t = time.monotonic()
     assert r.ctl("status").returncode == 0
-    assert time.monotonic() - t < 5
+    assert time.monotonic() - t < 15
     assert r.term() == 0

@@ -148,9 +148,8 @@ os.execv(sys.argv[1], sys.argv[1:])
     masks = {line.split(":")[0]: int(line.split()[1], 16) for line in r.read("sig").splitlines()}
     assert masks["SigBlk"] & 0x7fffffff == 0 and masks["SigIgn"] & 0x7fffffff == 0, masks
     assert r.read("pipe") == "read rc 1\n"
-    t = time.monotonic()
     assert r.ctl("stop", "plain").returncode == 0
-    assert time.monotonic() - t < 4
+    assert "killed" not in r.stderr, "it could hear TERM"
     assert r.term() == 0
 
 

@@ -1,4 +1,4 @@
-"""reevectl and the control socket of a real reeve (field case 30; exit statuses)."""
+"""reevectl and the control socket of a real reeve (exit statuses)."""
 import json
 import os
 import signal
@@ -274,7 +274,7 @@ def test_others_may_look_but_not_touch(reeve):
     assert r.term() == 0
 
 
-# -- the socket file (field case 30) ----------------------------------------------------------------------------------
+# -- the socket file ----------------------------------------------------------------------------------
 
 def test_a_socket_left_by_a_killed_reeve_is_replaced(reeve):
     r = reeve(PAIR)
@@ -348,5 +348,5 @@ def test_nobody_there_is_not_running_and_7(tmp_path):
     for p in asked:
         err = p.communicate(timeout=20 * harness.SLACK)[1]
         assert p.returncode == 7 and "not running" in err
-    assert time.monotonic() - began < 6 * harness.SLACK
+    assert time.monotonic() - began < 15 * harness.SLACK
     s.close()

@@ -1,4 +1,4 @@
-"""The control socket's file: its mode from the first sight, its end, its recovery (field case 30; the rest is in test_reevectl.py)."""
+"""The control socket's file: its mode from the first sight, its end, its recovery (the rest is in test_reevectl.py)."""
 import os
 import re
 import signal

@@ -1,4 +1,4 @@
-"""reeve at a terminal, and the state that it inherits (field case 37; R-92, R-95)."""
+"""reeve at a terminal, and the state that it inherits (R-92, R-95)."""
 import fcntl
 import os
 import pty
@@ -200,8 +200,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """, how))
     r.wait_ready()
     assert clean(r.read("sig")) and clean(r.read("psig"))
-    t = time.monotonic()
     assert r.ctl("stop", "p").returncode == 0
-    assert time.monotonic() - t < 4
+    assert "killed" not in r.stderr, "it could hear TERM"
     assert r.term() == 0
     assert not [p for p in children_of(os.getpid()) if alive(p) and p == r.proc.pid]

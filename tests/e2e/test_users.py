@@ -1,4 +1,4 @@
-"""Who services run as, and with what limits (field case 33). The user database is one of the test's own, in a mount
+"""Who services run as, and with what limits. The user database is one of the test's own, in a mount
 namespace, so that no system gets users."""
 import os
 import resource

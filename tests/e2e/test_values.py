@@ -1,4 +1,4 @@
-"""What the file says is what the service gets, or an error with its place: expansion, scalars, structure (field cases 20, 24, 26)."""
+"""What the file says is what the service gets, or an error with its place: expansion, scalars, structure."""
 import json
 import os
 import re

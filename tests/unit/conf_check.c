@@ -204,7 +204,7 @@ static void keys_that_are_not_built_yet_are_unknown(void **state)
 		"t.yaml:1:9: unknown key 'max-timeout' in reeve (did you mean 'boot-timeout'?)\n");
 }
 
-/* Field case 24: strings are the text between colon and end of line. */
+/* Strings are the text between colon and end of line. */
 static void strings_are_exactly_as_written(void **state)
 {
 	static const struct {
@@ -239,7 +239,7 @@ static void strings_are_exactly_as_written(void **state)
 	rv_buf_fini(&b);
 }
 
-/* Field case 24: booleans. */
+/* Booleans. */
 static void booleans_accept_true_and_false_without_quotes(void **state)
 {
 	static const char *const bad[] = {"yes", "1", "maybe", "\"true\"", "on", "~", "[true]"};
@@ -333,7 +333,7 @@ static void words_are_told_in_full(void **state)
 		"t.yaml:1:10: version must be 1, not 2\n");
 }
 
-/* Field case 24: restart: no and restart: "no" mean the same. */
+/* `restart: no` and `restart: "no"` mean the same. */
 static void restart_may_be_one_word(void **state)
 {
 	static const struct {

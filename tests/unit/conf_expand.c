@@ -14,7 +14,7 @@ static void refuse_with_environ(const char *yaml, const char *complaints)
 	refuse_given((struct given){.yaml = yaml, .environ = environ_of_tests}, complaints);
 }
 
-/* Field case 20: bytes stay as they are unless they are the documented syntax. */
+/* Bytes stay as they are unless they are the documented syntax. */
 static void percent_and_dollar_are_literal(void **state)
 {
 	static const struct {
@@ -101,7 +101,6 @@ static void a_command_of_one_string_is_split_before_it_is_expanded(void **state)
 	put_away(&g);
 }
 
-/* Field case 20 (4). */
 static void unknown_and_malformed_references_are_refused(void **state)
 {
 	static const struct {

@@ -122,7 +122,6 @@ static void dependencies_must_be_services_and_words(void **state)
 		"t.yaml:1:56: needs of service 'a' waits until 'b' has exited, which is no task\n");
 }
 
-/* Field case 06 (1)-(3). */
 static void cycles_are_named_in_order_with_their_lines(void **state)
 {
 	(void)state;
@@ -164,7 +163,7 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Field case 06 (4): depth is no problem, legal or not. */
+/* Depth is no problem, legal or not. */
 static void a_chain_of_2000_is_checked_quickly(void **state)
 {
 	struct rv_buf b = {0};
@@ -492,7 +491,7 @@ static void slots_are_kept_over_reloads(void **state)
 	put_away(&three);
 }
 
-/* Field case 28 (1): meaning is compared, not text. */
+/* Meaning is compared, not text. */
 static void spelling_does_not_change_a_digest(void **state)
 {
 	static const char *const same[] = {

@@ -75,7 +75,6 @@ static void a_fifo_is_read_while_somebody_writes_and_never_waited_for_long(void 
 	rv_complaints_fini(&c);
 }
 
-/* Field case 26 (1)-(3). */
 static void a_key_written_twice_is_refused_with_both_places(void **state)
 {
 	(void)state;
@@ -103,7 +102,7 @@ static void a_double_key_is_found_among_many(void **state)
 	rv_buf_fini(&b);
 }
 
-/* Field case 26 (4): own keys win wherever << stands, and nesting is replaced. */
+/* Own keys win wherever << stands, and nesting is replaced. */
 static void own_keys_win_over_merged_ones(void **state)
 {
 	static const char *const spellings[] = {"{<<: *b, environment: {A: \"2\"}, command: y}",
@@ -129,7 +128,6 @@ static void own_keys_win_over_merged_ones(void **state)
 	}
 }
 
-/* Field case 26 (5). */
 static void of_merged_maps_the_earlier_wins(void **state)
 {
 	struct got g = accept("services:\n"
@@ -208,7 +206,6 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Field case 26 (6) and (7). */
 static void growing_and_self_referring_aliases_are_refused_quickly(void **state)
 {
 	struct rv_buf b = {0};
@@ -237,7 +234,6 @@ static void growing_and_self_referring_aliases_are_refused_quickly(void **state)
 	rv_buf_fini(&b);
 }
 
-/* Field case 26 (8) and (9). */
 static void unknown_anchors_and_second_documents_are_refused(void **state)
 {
 	(void)state;
