@@ -19,8 +19,10 @@
 #define RV_CONNS_MAX	    64
 #define RV_CONNS_OTHERS_MAX 48 /* of those: who is neither root nor us */
 #define RV_CONN_WAITS_MAX   256
-#define RV_CONN_HIGH	    (256 * 1024) /* pending output at which no further request is read */
-#define RV_CONN_FOLLOW_MAX  (1024 * 1024) /* pending output at which log lines are dropped */
+/* of a connection that is not an admin's: each change of state looks at all of them */
+#define RV_CONN_WAITS_OTHERS_MAX 8
+#define RV_CONN_HIGH		 (256 * 1024) /* pending output at which no further request is read */
+#define RV_CONN_FOLLOW_MAX	 (1024 * 1024) /* pending output at which log lines are dropped */
 
 struct rv_wait;
 struct rv_follow;

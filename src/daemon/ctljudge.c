@@ -13,7 +13,7 @@ static bool ground_is_lost(struct rv_engine *g, const struct rv_look *look)
 
 	if (look->other == RV_NO_ID)
 		return false;
-	below = rv_engine_look(g, look->other).look;
+	below = rv_engine_glance(g, look->other);
 	return below.state == RV_FAILED ||
 		(below.state == RV_STOPPED && (below.flags & RV_LOOK_HELD));
 }
@@ -80,7 +80,7 @@ static enum rv_rpc_outcome judge_down(enum rv_aim aim, const struct rv_entry *e,
 
 enum rv_rpc_outcome rv_ctl_judge(struct rv_engine *g, enum rv_aim aim, const struct rv_entry *e)
 {
-	struct rv_look look = rv_engine_look(g, e->id).look;
+	struct rv_look look = rv_engine_glance(g, e->id);
 
 	switch (aim) {
 	case RV_AIM_START:

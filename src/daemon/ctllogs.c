@@ -81,7 +81,7 @@ static bool follow(struct rv_conn *c, const struct rv_request *r, rv_id id)
 		return false;
 	f->conn = c;
 	f->capture = capture;
-	f->name = strdup(rv_engine_look(c->control->engine, id).name);
+	f->name = strdup(rv_engine_name(c->control->engine, id));
 	memcpy(f->id, r->id, sizeof(f->id));
 	if (f->name)
 		f->handle = rv_capture_follow(capture, on_more, f);
@@ -140,7 +140,7 @@ static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id)
 	if (capture)
 		find_tail(capture, r->lines, &tail);
 	RV_JSON_LIT(out, "{\"name\":");
-	rv_json_str(out, rv_engine_look(c->control->engine, id).name);
+	rv_json_str(out, rv_engine_name(c->control->engine, id));
 	RV_JSON_LIT(out, ",");
 	rv_json_bytes(out, rv_buf_text(&tail), tail.len);
 	RV_JSON_LIT(out, ",\"lost\":");

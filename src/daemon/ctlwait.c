@@ -266,7 +266,7 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 	struct rv_wait *w;
 	double seconds;
 
-	if (c->waits >= RV_CONN_WAITS_MAX) {
+	if (c->waits >= (c->admin ? RV_CONN_WAITS_MAX : RV_CONN_WAITS_OTHERS_MAX)) {
 		rv_verb_error(c, r, RV_RPC_REFUSED, "too many requests wait on this connection");
 		return NULL;
 	}
@@ -284,7 +284,7 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 	memcpy(w->id, r->id, sizeof(w->id));
 	w->count = count;
 	for (size_t i = 0; i < count; i++) {
-		struct rv_look look = rv_engine_look(k->engine, ids[i]).look;
+		struct rv_look look = rv_engine_glance(k->engine, ids[i]);
 
 		w->entries[i].id = ids[i];
 		w->entries[i].before = look.generation;
@@ -307,10 +307,11 @@ static size_t keep_meant(struct rv_engine *g, enum rv_aim aim, rv_id *ids, size_
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct rv_view v = rv_engine_look(g, ids[i]);
+		bool enabled = rv_engine_conf(g)->services[ids[i]].enabled;
 
-		if (aim == RV_AIM_START ? v.enabled
-					: aim == RV_AIM_STOP || !rv_ctl_is_idle(v.look.state))
+		if (aim == RV_AIM_START ? enabled
+					: aim == RV_AIM_STOP ||
+					!rv_ctl_is_idle(rv_engine_glance(g, ids[i]).state))
 			ids[kept++] = ids[i];
 	}
 	return kept;
@@ -354,9 +355,10 @@ static size_t keep_essential(struct rv_engine *g, rv_id *ids, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct rv_view v = rv_engine_look(g, ids[i]);
+		const struct rv_service *s = &rv_engine_conf(g)->services[ids[i]];
 
-		if (v.enabled && v.essential && !(v.look.flags & RV_LOOK_HELD))
+		if (s->enabled && s->essential &&
+			!(rv_engine_glance(g, ids[i]).flags & RV_LOOK_HELD))
 			ids[kept++] = ids[i];
 	}
 	return kept;

@@ -15,15 +15,15 @@
 struct rv_engine;
 struct rv_capture;
 
-/* One service as status shows it. Strings are valid until the engine runs again. */
+/* One service as status shows it. Strings are valid until the engine runs again, unless they say less. */
 struct rv_view {
 	rv_id id;
 	const char *name, *summary, *plugin;
 	struct rv_look look;
 	bool essential, enabled;
 	pid_t pid; /* 0: none */
-	const char
-		*detail; /* one sentence: why it is there, last cause; "" when there is nothing */
+	const char *detail; /* one sentence: why it is there, last cause; "" when there is nothing;
+			       until the next look */
 	const char *other; /* name of look.other, or NULL */
 };
 
@@ -52,6 +52,10 @@ struct rv_hostlink *rv_engine_host(const struct rv_engine *g);
 /* Number of slots; a vacant one has view.name NULL. */
 size_t rv_engine_slots(const struct rv_engine *g);
 struct rv_view rv_engine_look(struct rv_engine *g, rv_id id);
+/* The part that costs nothing: no sentence is made. For those who look at many, again and again. */
+struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id);
+/* NULL: a vacant slot. */
+const char *rv_engine_name(const struct rv_engine *g, rv_id id);
 rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */
 enum rv_boot rv_engine_boot(const struct rv_engine *g);
 bool rv_engine_closing(const struct rv_engine *g);

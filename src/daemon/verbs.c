@@ -13,6 +13,7 @@
 
 #define PROTOCOL    1
 #define UNKNOWN_MAX 32 /* unknown names that are listed one by one */
+#define GUESSED_MAX 4 /* of those: the near names are sought for */
 
 const char *rv_boot_name(enum rv_boot b)
 {
@@ -40,28 +41,23 @@ void rv_verb_error(struct rv_conn *c, const struct rv_request *r, enum rv_rpc_co
 
 /* --- names ------------------------------------------------------------------------------------- */
 
-/* Adds `no service "wbe" (did you mean "web"?)`. */
-static void add_unknown(struct rv_buf *text, struct rv_engine *g, const char *name)
+/* The name that was meant; NULL: none is near, or memory was refused. Each name is compared with it. */
+static const char *guess(struct rv_engine *g, const char *name)
 {
 	size_t slots = rv_engine_slots(g), n = 0;
 	const char **names = calloc(slots + 1, sizeof(*names));
 	const char *near = NULL;
 
-	for (rv_id id = 0; names && id < slots; id++) {
-		struct rv_view v = rv_engine_look(g, id);
-
-		if (v.name)
-			names[n++] = v.name;
-	}
+	for (rv_id id = 0; names && id < slots; id++)
+		if (rv_engine_name(g, id))
+			names[n++] = rv_engine_name(g, id);
 	if (names)
 		near = rv_text_nearest(name, names, n);
-	rv_buf_fmt(text, "%sno service \"%.128s\"", text->len ? "; " : "", name);
-	if (near)
-		rv_buf_fmt(text, " (did you mean \"%s\"?)", near);
 	free(names);
+	return near;
 }
 
-/* All unknown names in one answer. */
+/* All unknown names in one answer: `no service "wbe" (did you mean "web"?)`. */
 static void refuse_unknown(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_engine *g = c->control->engine;
@@ -71,14 +67,19 @@ static void refuse_unknown(struct rv_conn *c, const struct rv_request *r)
 	size_t n = 0, more = 0;
 
 	for (size_t i = 0; i < r->name_count; i++) {
+		const char *near;
+
 		if (rv_engine_find(g, r->names[i]) != RV_NO_ID)
 			continue;
-		if (n < UNKNOWN_MAX) {
-			unknown[n++] = r->names[i];
-			add_unknown(&text, g, r->names[i]);
-		} else {
+		if (n == UNKNOWN_MAX) {
 			more++;
+			continue;
 		}
+		near = n < GUESSED_MAX ? guess(g, r->names[i]) : NULL;
+		unknown[n++] = r->names[i];
+		rv_buf_fmt(&text, "%sno service \"%.128s\"", text.len ? "; " : "", r->names[i]);
+		if (near)
+			rv_buf_fmt(&text, " (did you mean \"%s\"?)", near);
 	}
 	if (more)
 		rv_buf_fmt(&text, "; and %zu more", more);
@@ -210,7 +211,7 @@ static void status(struct rv_conn *c, const struct rv_request *r)
 
 bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id)
 {
-	uint64_t now = rv_engine_look(c->control->engine, id).look.generation;
+	uint64_t now = rv_engine_glance(c->control->engine, id).generation;
 
 	if (!r->has_generation || r->generation == now)
 		return false;

@@ -52,6 +52,16 @@ struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
 	return v;
 }
 
+struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id)
+{
+	return rv_core_look(g->core, id);
+}
+
+const char *rv_engine_name(const struct rv_engine *g, rv_id id)
+{
+	return g->conf->services[id].name;
+}
+
 rv_id rv_engine_find(const struct rv_engine *g, const char *name)
 {
 	const struct rv_service *s = rv_conf_find(g->conf, name);

@@ -168,6 +168,16 @@ struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
 		.other = f->look.other < SLOTS ? g->slot[f->look.other].name : NULL};
 }
 
+struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id)
+{
+	return g->slot[id].look;
+}
+
+const char *rv_engine_name(const struct rv_engine *g, rv_id id)
+{
+	return g->slot[id].name;
+}
+
 rv_id rv_engine_find(const struct rv_engine *g, const char *name)
 {
 	for (rv_id id = 0; id < SLOTS; id++)
@@ -363,6 +373,8 @@ static void fill_engine(struct rv_engine *g, const char *dir)
 			.exit = RV_EXIT_UNKNOWN,
 			.due = RV_NEVER};
 		g->services[id] = (struct rv_service){.id = id,
+			.enabled = true,
+			.essential = true,
 			.name = names[id],
 			.plugin = "exec",
 			.table = names[id] ? &table : NULL,
@@ -1268,6 +1280,29 @@ static void others_may_look_and_wait_only(void **state)
 	close(fd);
 }
 
+static void others_may_have_few_waits_at_a_time(void **state)
+{
+	struct stage *s = *state;
+	cJSON *answer;
+	int fd;
+
+	if (geteuid())
+		skip();
+	chmod(s->path, 0666);
+	assert_int_equal(seteuid(65534), 0);
+	fd = dial(s->path);
+	assert_int_equal(seteuid(0), 0);
+	move_to(&s->g, WEB, RV_READY);
+	for (int i = 0; i < 8; i++)
+		say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
+	assert_true(is_silent(s, fd));
+	say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
+	answer = hear(s, fd);
+	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_REFUSED);
+	cJSON_Delete(answer);
+	close(fd);
+}
+
 static void more_clients_than_fit_wait_for_their_turn(void **state)
 {
 	struct stage *s = *state;
@@ -1574,6 +1609,7 @@ int main(void)
 		TEST(a_client_that_asks_and_never_reads_is_not_read_for_ever),
 		TEST(large_answers_to_many_requests_come_one_after_the_other),
 		TEST(others_may_look_and_wait_only),
+		TEST(others_may_have_few_waits_at_a_time),
 		TEST(more_clients_than_fit_wait_for_their_turn),
 		TEST(running_out_of_descriptors_is_survived),
 		TEST(a_second_reeve_is_refused_and_the_first_unharmed),
