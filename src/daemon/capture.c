@@ -22,7 +22,7 @@
 #define SHORT	  4096 /* a held piece up to this is moved in front of the next block */
 #define TURN	  (4 * BLOCK) /* bytes of one stream in one turn of the loop */
 #define OLD_MAX	  4 /* streams of earlier lives that are read on */
-#define READ_BACK ((size_t)1 << 20)
+#define LEFT_OVER ((size_t)1 << 20) /* bytes read at most of what a life left in its pipe */
 
 /* The reading end of one pipe. */
 struct stream {
@@ -214,7 +214,7 @@ void rv_capture_close(struct rv_capture *c)
 		return;
 	rv_capture_spawned(c);
 	while (c->streams) {
-		pull(c->streams, READ_BACK, false);
+		pull(c->streams, LEFT_OVER, false);
 		stream_end(c->streams);
 	}
 	while (c->followers) {
@@ -278,7 +278,7 @@ static void retire(struct rv_capture *c)
 	for (s = c->streams; s; s = next) {
 		next = s->next;
 		s->old = true;
-		if (pull(s, READ_BACK, false) == PULLED_END || ++kept > OLD_MAX)
+		if (pull(s, LEFT_OVER, false) == PULLED_END || ++kept > OLD_MAX)
 			stream_end(s);
 		else
 			end_line(s);
@@ -315,7 +315,7 @@ void rv_capture_drain(struct rv_capture *c)
 
 	for (s = c->streams; s; s = next) {
 		next = s->next;
-		if (pull(s, READ_BACK, false) == PULLED_END)
+		if (pull(s, LEFT_OVER, false) == PULLED_END)
 			stream_end(s);
 		else
 			end_line(s);
@@ -348,9 +348,9 @@ void rv_capture_tail(
 	rv_buf_fini(&all);
 }
 
-bool rv_capture_read_back(const struct rv_capture *c, size_t lines, struct rv_buf *to)
+bool rv_capture_read_back(const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)
 {
-	return c->kind == RV_LOG_FILE && rv_logfile_read_back(&c->file, lines, READ_BACK, to);
+	return c->kind == RV_LOG_FILE && rv_logfile_read_back(&c->file, lines, bytes, to);
 }
 
 struct rv_follower *rv_capture_follow(

@@ -43,9 +43,10 @@ void rv_capture_drain(struct rv_capture *c);
    printer makes them visible. err_only: only what came through stderr, this life. */
 void rv_capture_tail(
 	const struct rv_capture *c, size_t lines, size_t bytes, bool err_only, struct rv_buf *to);
-/* The same from the log file and NAME.1, for more lines than memory keeps; at most 1 MiB. False: there is
+/* The same from the log file and NAME.1, for more lines than memory keeps; at most `bytes`. False: there is
    no such file (a log to `-` or nowhere): use rv_capture_tail. */
-bool rv_capture_read_back(const struct rv_capture *c, size_t lines, struct rv_buf *to);
+bool rv_capture_read_back(
+	const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to);
 /* Calls `more` with each chunk (whole lines where possible) as it comes. One reader may be slow: it
    must copy. The next life's lines come too. It may unfollow from inside `more`, but not close. Returns a
    handle for rv_capture_unfollow; NULL: no memory. */

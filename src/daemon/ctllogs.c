@@ -11,6 +11,7 @@
 #include "wire/json.h"
 
 #define TAIL_MAX ((size_t)1 << 20) /* bytes of one service */
+#define TAIL_ALL ((size_t)8 << 20) /* of all in one answer, which is made in memory, in one turn */
 
 struct rv_follow {
 	struct rv_follow *next;
@@ -117,13 +118,14 @@ static size_t lines_in(const struct rv_buf *b)
 }
 
 /* Memory first; the file when that is not enough. */
-static void find_tail(const struct rv_capture *capture, uint32_t lines, struct rv_buf *to)
+static void find_tail(
+	const struct rv_capture *capture, uint32_t lines, size_t most, struct rv_buf *to)
 {
 	struct rv_buf older = {0};
 
-	rv_capture_tail(capture, lines, TAIL_MAX, false, to);
-	if ((!lines || lines_in(to) < lines) && rv_capture_read_back(capture, lines, &older) &&
-		older.len > to->len) {
+	rv_capture_tail(capture, lines, most, false, to);
+	if ((!lines || lines_in(to) < lines) &&
+		rv_capture_read_back(capture, lines, most, &older) && older.len > to->len) {
 		rv_buf_fini(to);
 		*to = older;
 		return;
@@ -131,14 +133,14 @@ static void find_tail(const struct rv_capture *capture, uint32_t lines, struct r
 	rv_buf_fini(&older);
 }
 
-static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id)
+static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id, size_t most)
 {
 	struct rv_capture *capture = rv_engine_capture(c->control->engine, id);
 	struct rv_buf *out = &c->output;
 	struct rv_buf tail = {0};
 
 	if (capture)
-		find_tail(capture, r->lines, &tail);
+		find_tail(capture, r->lines, most, &tail);
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, rv_engine_name(c->control->engine, id));
 	RV_JSON_LIT(out, ",");
@@ -154,8 +156,8 @@ void rv_logs(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_buf *out = &c->output;
 	bool ok = true;
+	size_t n, most;
 	rv_id *ids;
-	size_t n;
 
 	if (r->follow && c->follows) {
 		rv_verb_error(c, r, RV_RPC_REFUSED, "this connection follows logs already");
@@ -171,12 +173,13 @@ void rv_logs(struct rv_conn *c, const struct rv_request *r)
 		free(ids);
 		return;
 	}
+	most = n > TAIL_ALL / TAIL_MAX ? TAIL_ALL / n : TAIL_MAX;
 	rv_rpc_begin(out, r->id);
 	RV_JSON_LIT(out, "{\"services\":[");
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			RV_JSON_LIT(out, ",");
-		put_tail(c, r, ids[i]);
+		put_tail(c, r, ids[i], most);
 	}
 	RV_JSON_LIT(out, "]}");
 	rv_rpc_end(out);

@@ -247,3 +247,16 @@ services:
     assert r.service("f")["restarts"] == 0
     assert r.term() == 0
     assert re.search(r"[1-9]\d+ bytes were lost for log /dev/full: No space left on device", r.stderr), r.stderr
+
+
+def test_the_logs_of_many_are_told_in_parts_that_fit_into_memory(reeve):
+    body = "head -c 1200000 /dev/zero | tr '\\0' a | fold -w 99; echo; echo last words; exec sleep 1000"
+    r = reeve("services:\n" + "".join('  s%d: {command: [/bin/sh, -c, "%s"]}\n' % (i, body.replace("\\", "\\\\")) for i in range(20)))
+    for i in range(20):
+        r.wait_text("last words", source="log/s%d.log" % i)
+    told = r.ctl("logs", "-n", "all").stdout
+    assert told.count("last words") == 20, "the end of each"
+    assert len(told) < 12 << 20, "not 20 times the megabyte that one alone may have"
+    alone = r.ctl("logs", "-n", "all", "s1").stdout
+    assert 1000000 < len(alone)
+    assert r.term() == 0

@@ -702,7 +702,7 @@ static void the_file_is_read_back_over_a_rotation(void **state)
 	w->conf.max_size = 40000;
 	open_and_begin(w);
 	lines(w, w->out, 0, 500);
-	assert_true(rv_capture_read_back(w->c, 300, &b));
+	assert_true(rv_capture_read_back(w->c, 300, 1 << 20, &b));
 	assert_int_equal(b.len, 30000);
 	assert_int_equal(atoi(b.data), 200);
 	rv_buf_fini(&b);

@@ -238,9 +238,9 @@ void rv_capture_tail(
 	rv_buf_str(to, c->tail);
 }
 
-bool rv_capture_read_back(const struct rv_capture *c, size_t lines, struct rv_buf *to)
+bool rv_capture_read_back(const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)
 {
-	(void)c, (void)lines, (void)to;
+	(void)c, (void)lines, (void)bytes, (void)to;
 	return false;
 }
 
