@@ -273,6 +273,21 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 #undef KEEP
 }
 
+/* A key at the top that is none of ours: its complaint tells where the services went. */
+static bool has_stranger(const struct rv_tree *root)
+{
+	for (uint32_t i = 0; i < root->count; i++) {
+		size_t k = 0;
+
+		while (k < rv_top_table.count &&
+			strcmp(rv_top_table.rows[k].name, root->pairs[i].key) != 0)
+			k++;
+		if (k == rv_top_table.count)
+			return true;
+	}
+	return false;
+}
+
 static bool read_services(struct rv_read *r, struct rv_whole *w,
 	const struct rv_plugin_table *tables, size_t table_count)
 {
@@ -291,7 +306,7 @@ static bool read_services(struct rv_read *r, struct rv_whole *w,
 	}
 	r->service = NULL;
 	r->depth = 0;
-	if (!w->detail_count && !w->broken &&
+	if (!w->detail_count && !w->broken && !has_stranger(r->draft->root) &&
 		(!given || given->kind == RV_TREE_MAP || rv_tree_is_null(given)))
 		rv_complain(r->c, r->draft->root->at, "no services: there is nothing to do");
 	return w->details != NULL;

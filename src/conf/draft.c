@@ -129,13 +129,14 @@ static void read_file(struct rv_draft *d, const char *path, bool optional, struc
 	const char *name = rv_arena_strdup(&d->arena, path);
 	const struct rv_tree *t = NULL;
 	struct rv_buf bytes = {0};
+	struct rv_unread why;
 
 	if (!name) {
 		no_memory(d, c);
-	} else if (!rv_conf_bytes(path, RV_TREE_FILE_MAX, &bytes)) {
-		if (errno == ENOENT && optional)
+	} else if (!rv_conf_bytes(path, RV_TREE_FILE_MAX, &bytes, &why)) {
+		if (why.number == ENOENT && optional)
 			return;
-		rv_complain(c, whole(""), "cannot read %s: %s", path, strerror(errno));
+		rv_complain(c, whole(""), "cannot read %s: %s", path, why.text);
 		d->broken = true;
 	} else {
 		t = rv_tree_read(&d->arena, name, rv_buf_text(&bytes), bytes.len, c, &d->broken);
@@ -146,11 +147,18 @@ static void read_file(struct rv_draft *d, const char *path, bool optional, struc
 		add_layer(d, t, c);
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
+/* With those that look like ours but are not read. */
 static int is_yaml(const struct dirent *e)
 {
-	size_t n = strlen(e->d_name);
-
-	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".yaml");
+	return e->d_name[0] != '.' &&
+		(ends_with(e->d_name, ".yaml") || ends_with(e->d_name, ".yml"));
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
@@ -162,23 +170,30 @@ static void read_folder(
 	struct rv_draft *d, const char *path, bool optional, struct rv_complaints *c)
 {
 	struct dirent **list = NULL;
-	int n = scandir(path, &list, is_yaml, by_bytes);
+	int n = scandir(path, &list, is_yaml, by_bytes), number = errno;
+	bool any = false;
 
-	if (n < 0 && errno == ENOENT && optional)
+	if (n < 0 && number == ENOENT && optional)
 		return;
-	if (n < 0 || (!n && !optional)) {
-		rv_complain(c, whole(""), "cannot read %s: %s", path,
-			n < 0 ? strerror(errno) : "no *.yaml file in it");
-		d->broken = true;
-	}
 	for (int i = 0; i < n; i++) {
 		const char *file = rv_arena_fmt(&d->arena, "%s/%s", path, list[i]->d_name);
 
-		if (file)
-			read_file(d, file, false, c);
+		if (ends_with(list[i]->d_name, ".yml")) {
+			rv_complain_softly(c, (struct rv_place){file ? file : path, 1, 1},
+				"not read: of a folder only *.yaml files are; rename it");
+		} else {
+			any = true;
+			if (file)
+				read_file(d, file, false, c);
+		}
 		free(list[i]);
 	}
 	free(list);
+	if (n < 0 || (!any && !optional)) {
+		rv_complain(c, whole(""), "cannot read %s: %s", path,
+			n < 0 ? strerror(number) : "no *.yaml file in it");
+		d->broken = true;
+	}
 }
 
 static void read_path(struct rv_draft *d, const char *path, struct rv_complaints *c)

@@ -17,9 +17,12 @@ struct rv_draft {
 	const char **plugins; /* distinct names, NULL-terminated */
 };
 
-/* bytes.c: the whole file, at most max bytes. Never waits longer than a second, whatever the path names.
-   False: errno tells why (EFBIG: too large, ETIMEDOUT: nobody wrote into the FIFO). */
-bool rv_conf_bytes(const char *path, size_t max, struct rv_buf *to);
+struct rv_unread {
+	int number; /* errno of a file that could not be opened; else 0 */
+	const char *text; /* why it was not read; valid until the next message of the C library */
+};
+/* bytes.c: the whole of a regular file, at most max bytes; never waits, whatever the path names. */
+bool rv_conf_bytes(const char *path, size_t max, struct rv_buf *to, struct rv_unread *why);
 
 /* The name of the service that `reeve -- CMD` becomes. */
 #define RV_MAIN "main"

@@ -1,7 +1,6 @@
 /* Environments: maps, files, and what is inherited. Values are never shown in a message. */
 #include "conf/whole.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const char *assign(struct rv_read *r, const char *name, const char *value)
@@ -105,10 +104,11 @@ const char *const *rv_environ_read_file(struct rv_read *r, const char *path, str
 	struct rv_buf bytes = {0};
 	const char **list = NULL;
 	size_t lines = 1, n = 0;
+	struct rv_unread why;
 	char *line, *end;
 
-	if (!rv_conf_bytes(path, FILE_MAX, &bytes)) {
-		rv_read_complain(r, at, "cannot be read: %s: %s", path, strerror(errno));
+	if (!rv_conf_bytes(path, FILE_MAX, &bytes, &why)) {
+		rv_read_complain(r, at, "cannot be read: %s: %s", path, why.text);
 		goto out;
 	}
 	for (size_t i = 0; i < bytes.len; i++)

@@ -102,12 +102,19 @@ static void unknown_key(struct rv_read *r, const struct rv_table *table, const s
 {
 	const char *names[ROWS];
 	char hint[200], who[300];
+	const struct rv_tree *services;
 
 	for (size_t i = 0; i < table->count; i++)
 		names[i] = table->rows[i].name;
 	subject(r, who, sizeof(who));
-	rv_complain(r->c, p->at, "unknown key '%s'%s%s%s", p->key, *who ? " in " : "", who,
-		rv_read_hint(p->key, names, table->count, hint, sizeof(hint)));
+	rv_read_hint(p->key, names, table->count, hint, sizeof(hint));
+	services = rv_tree_get(r->draft->root, "services");
+	/* Blanks are easily lost: then a service stands beside `services`, which has nothing in it. */
+	if (table == &rv_top_table && !*hint && p->value->kind == RV_TREE_MAP &&
+		(!services || rv_tree_is_null(services)))
+		snprintf(hint, sizeof(hint),
+			" (if this is a service, indent it: it belongs below 'services:')");
+	rv_complain(r->c, p->at, "unknown key '%s'%s%s%s", p->key, *who ? " in " : "", who, hint);
 }
 
 static size_t find_row(const struct rv_table *table, const char *key)
@@ -382,6 +389,7 @@ static const char *const *split_argv(struct rv_read *r, const struct rv_tree *v)
 {
 	struct rv_buf words = {0};
 	const char **argv = NULL, *p;
+	bool good = true;
 	size_t n = 0;
 
 	if (!rv_text_split(v->text, &words, &n)) {
@@ -395,12 +403,11 @@ static const char *const *split_argv(struct rv_read *r, const struct rv_tree *v)
 		p = rv_buf_text(&words);
 		for (size_t i = 0; argv && i < n; i++, p += strlen(p) + 1) {
 			argv[i] = rv_read_expand(r, v, p);
-			if (!argv[i])
-				argv = NULL;
+			good = good && argv[i];
 		}
 	}
 	rv_buf_fini(&words);
-	return argv;
+	return good ? argv : NULL;
 }
 
 const char *const *rv_read_argv(struct rv_read *r, const struct rv_tree *v)

@@ -335,6 +335,42 @@ static struct rv_place place_of_byte(const struct reader *r, size_t offset)
 	return at;
 }
 
+static const char *line_at(const struct reader *r, size_t line)
+{
+	const char *s = r->bytes, *end = r->bytes + r->len;
+
+	for (; line && s; line--) {
+		s = memchr(s, '\n', (size_t)(end - s));
+		s = s ? s + 1 : NULL;
+	}
+	return s ? s : end;
+}
+
+/* Blanks and tabs are one byte each: what is in front of a tab at the place counts as bytes, or the line
+   has other letters, and then the hint is missing. */
+static bool is_tab(const struct reader *r, struct rv_place at)
+{
+	const char *s = line_at(r, at.line - 1), *end = r->bytes + r->len;
+
+	return at.column <= (size_t)(end - s) && s[at.column - 1] == '\t';
+}
+
+/* Inside { } the { of ${ begins a map. libyaml finds that at the end, so the lines of the map are searched. */
+static const char *flow_hint(const struct reader *r, const yaml_parser_t *p)
+{
+	const char *s = line_at(r, p->context_mark.line),
+		   *end = line_at(r, p->problem_mark.line + 1);
+
+	if (!strstr(p->context, "flow"))
+		return "";
+	while (s && s < end) {
+		s = memchr(s, '$', (size_t)(end - s));
+		if (s && ++s < end && *s == '{' && (s == r->bytes + 1 || !memchr("\"'$", s[-2], 3)))
+			return "; between { } or [ ] a ${...} needs quotes";
+	}
+	return "";
+}
+
 static void syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -347,9 +383,11 @@ static void syntax_error(struct reader *r)
 	}
 	if (p->error == YAML_READER_ERROR)
 		rv_complain(r->c, place_of_byte(r, p->problem_offset), "cannot read: %s", problem);
+	else if (is_tab(r, at))
+		rv_complain(r->c, at, "not YAML: a tab cannot indent or separate: use blanks");
 	else if (p->context)
-		rv_complain(r->c, at, "not YAML: %s, %s that began in line %zu", problem,
-			p->context, p->context_mark.line + 1);
+		rv_complain(r->c, at, "not YAML: %s, %s that began in line %zu%s", problem,
+			p->context, p->context_mark.line + 1, flow_hint(r, p));
 	else
 		rv_complain(r->c, at, "not YAML: %s", problem);
 	r->stop = true;

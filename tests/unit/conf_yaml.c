@@ -1,7 +1,4 @@
 /* Unit tests of src/conf: YAML bytes -> one located tree, layer over layer. */
-#include <fcntl.h>
-#include <sys/wait.h>
-
 #include "conf_help.h"
 
 #include <time.h>
@@ -14,9 +11,10 @@ static void what_is_no_yaml_is_refused_with_its_place(void **state)
 		"sequence "
 		"that began in line 2\n");
 	refuse("services:\n\ta: 1\n",
-		"t.yaml:2:1: not YAML: found character that cannot start any token, while scanning "
-		"for "
-		"the next token that began in line 2\n");
+		"t.yaml:2:1: not YAML: a tab cannot indent or separate: use blanks\n");
+	refuse("services:\n  a: {command: x, environment: {H: ${env.HOME}}}\n",
+		"t.yaml:2:37: not YAML: did not find expected ',' or '}', while parsing a flow "
+		"mapping that began in line 2; between { } or [ ] a ${...} needs quotes\n");
 	refuse("services: {a: {command: x}\n# no end\n",
 		"t.yaml:3:1: not YAML: did not find expected ',' or '}', while parsing a flow "
 		"mapping "
@@ -28,6 +26,11 @@ static void an_empty_file_or_a_list_is_no_configuration(void **state)
 	(void)state;
 	refuse("", "t.yaml:1:1: no services: there is nothing to do\n");
 	refuse("# nothing\n", "t.yaml:1:1: no services: there is nothing to do\n");
+	refuse("services:\na:\n  command: x\n",
+		"t.yaml:2:1: unknown key 'a' (if this is a service, indent it: it belongs below "
+		"'services:')\n");
+	refuse("servises: {a: {command: x}}\n",
+		"t.yaml:1:1: unknown key 'servises' (did you mean 'services'?)\n");
 	refuse("- a\n", "t.yaml:1:1: a configuration is a map of keys such as 'services'\n");
 	refuse("word\n", "t.yaml:1:1: a configuration is a map of keys such as 'services'\n");
 }
@@ -45,32 +48,22 @@ static void a_missing_file_is_named(void **state)
 }
 
 /* The daemon reads in its loop: nothing that a path names may hold it. */
-static void a_fifo_is_read_while_somebody_writes_and_never_waited_for_long(void **state)
+static void only_regular_files_are_read_and_none_is_waited_for(void **state)
 {
-	static const char text[] = "services: {a: {command: x, user: piped}}\n";
-	const char *const paths[] = {"fifo.yaml", NULL};
+	const char *const paths[] = {"fifo.yaml", "/dev/null", "dir.yaml/sub.yaml", NULL};
 	struct rv_complaints c = {0};
-	struct rv_draft *d;
-	pid_t writer;
 
 	(void)state;
 	assert_int_equal(mkfifo("fifo.yaml", 0600), 0);
 	alarm(60); /* the end of a test that waits for ever */
 	assert_null(rv_draft_read(paths, NULL, NULL, &c));
-	assert_string_equal(rv_buf_text(&c.text), "cannot read fifo.yaml: Connection timed out\n");
-	rv_complaints_fini(&c);
-	writer = fork();
-	assert_true(writer >= 0);
-	if (!writer) {
-		int fd = open("fifo.yaml", O_WRONLY);
-
-		_exit(fd < 0 || write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1);
-	}
-	d = rv_draft_read(paths, NULL, NULL, &c);
-	assert_non_null(d);
-	assert_int_equal(c.errors, 0);
-	rv_draft_destroy(d);
-	assert_int_equal(waitpid(writer, NULL, 0), writer);
+	assert_string_equal(rv_buf_text(&c.text),
+		"cannot read fifo.yaml: not a regular file\n"
+		"cannot read /dev/null: not a regular file\n"
+		"cannot read dir.yaml/sub.yaml: No such file or directory\n");
+	refuse("services: {a: {command: x, environment-file: /dev/null}}\n",
+		"t.yaml:1:46: environment-file of service 'a' cannot be read: /dev/null: not a "
+		"regular file\n");
 	alarm(0);
 	rv_complaints_fini(&c);
 }
@@ -384,7 +377,8 @@ static void a_folder_is_read_in_the_order_of_names(void **state)
 	assert_non_null(d);
 	conf = rv_conf_build(d, NULL, 0, NULL, NULL, &c);
 	rv_draft_destroy(d);
-	assert_string_equal(rv_buf_text(&c.text), "");
+	assert_string_equal(rv_buf_text(&c.text),
+		"d/30.yml:1:1: warning: not read: of a folder only *.yaml files are; rename it\n");
 	assert_list(conf->paths, "d/10-a.yaml|d/20-b.yaml|");
 	assert_string_equal(rv_conf_find(conf, "a")->user, "second");
 	rv_conf_destroy(conf);
@@ -400,6 +394,13 @@ static void a_folder_without_files_is_no_configuration(void **state)
 	assert_int_equal(mkdir("empty", 0700), 0);
 	assert_null(rv_draft_read(paths, NULL, NULL, &c));
 	assert_string_equal(rv_buf_text(&c.text), "cannot read empty: no *.yaml file in it\n");
+	rv_complaints_fini(&c);
+	c = (struct rv_complaints){0};
+	write_file("empty/a.yml", "services: {a: {command: x}}\n");
+	assert_null(rv_draft_read(paths, NULL, NULL, &c));
+	assert_string_equal(rv_buf_text(&c.text),
+		"empty/a.yml:1:1: warning: not read: of a folder only *.yaml files are; rename it\n"
+		"cannot read empty: no *.yaml file in it\n");
 	rv_complaints_fini(&c);
 }
 
@@ -420,7 +421,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_place),
 		cmocka_unit_test(an_empty_file_or_a_list_is_no_configuration),
 		cmocka_unit_test(a_missing_file_is_named),
-		cmocka_unit_test(a_fifo_is_read_while_somebody_writes_and_never_waited_for_long),
+		cmocka_unit_test(only_regular_files_are_read_and_none_is_waited_for),
 		cmocka_unit_test(a_key_written_twice_is_refused_with_both_places),
 		cmocka_unit_test(a_double_key_is_found_among_many),
 		cmocka_unit_test(own_keys_win_over_merged_ones),
