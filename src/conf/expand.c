@@ -175,7 +175,13 @@ static bool expand(struct rv_read *r, const struct rv_tree *v, const char *s, st
 					? "has a ${ with $ or { before its }: neither may stand "
 					  "inside"
 					: "has a ${ without its }; a literal ${ is written $${");
-			return false;
+			good = false;
+			/* What follows may be good or bad for itself, but not what this one swallowed. */
+			s = strchr(s, '}');
+			if (!s)
+				break;
+			s++;
+			continue;
 		}
 		good = add_reference(r, v, (struct part){s, (size_t)(end - s)}, to) && good;
 		s = end + 1;

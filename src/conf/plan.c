@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 /* --- digests ---------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -256,39 +254,6 @@ static rv_time longest_stop(struct rv_whole *w, const struct rv_plan *p)
 	return longest;
 }
 
-/* The longest chain of timeouts that a file asks for, against the time for all of it. Defaults do not
- * count: they are bounds for one service, not a wish. */
-static void check_budget(struct rv_whole *w, struct rv_complaints *c)
-{
-	const struct rv_plan *p = w->conf.plan;
-	rv_time *until = rv_arena_array(&w->conf.arena, p->nodes, sizeof(*until)), longest = 0;
-	const struct rv_detail *last = NULL;
-	char sum[40], bound[40];
-
-	for (size_t i = 0; until && i < p->present; i++) {
-		const struct rv_detail *d = &w->details[w->detail_of[p->order[i]]];
-		rv_time before = 0;
-
-		for (uint32_t k = 0; k < d->node.edge_count; k++) {
-			const struct rv_edge *e = &p->edges[d->node.first_edge + k];
-
-			if (until[e->on] > before)
-				before = until[e->on];
-		}
-		until[d->s.id] = add(before, d->timeout_given ? d->s.ready.timeout : 0);
-		if (until[d->s.id] > longest && d->s.enabled) {
-			longest = until[d->s.id];
-			last = d;
-		}
-	}
-	if (last && p->boot_timeout && longest > p->boot_timeout)
-		rv_complain_softly(c, last->s.at,
-			"the ready.timeouts up to service '%s' add up to %s, "
-			"but reeve.boot-timeout ends the boot after %s",
-			last->s.name, rv_text_dur(longest, sum, sizeof(sum)),
-			rv_text_dur(p->boot_timeout, bound, sizeof(bound)));
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static bool collect_steps(struct rv_whole *w, struct rv_plan *p)
@@ -357,7 +322,7 @@ bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct 
 		conf->services = list;
 	rv_ports_check(w, true, c);
 	if (!conf->arena.full)
-		check_budget(w, c);
+		rv_advice_give(w, c);
 	if (conf->arena.full)
 		rv_complain(c, (struct rv_place){"", 0, 0},
 			"cannot plan the configuration: out of memory");

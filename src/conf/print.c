@@ -3,6 +3,7 @@
 #include "conf/whole.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -24,6 +25,19 @@ static const char *dur(rv_time t, char *to, size_t size)
 	return rv_text_dur(t, to, size);
 }
 #define DUR(t) dur(t, (char[40]){0}, 40)
+
+/* With the largest unit that says it exactly, as the file may have it. */
+static const char *size_text(uint64_t v, char *to, size_t size)
+{
+	static const char *const units[] = {" bytes", "KiB", "MiB", "GiB", "TiB"};
+	size_t u = 0;
+
+	for (; v && v % 1024 == 0 && u + 1 < sizeof(units) / sizeof(units[0]); u++)
+		v /= 1024;
+	snprintf(to, size, "%" PRIu64 "%s", v, units[u]);
+	return to;
+}
+#define SIZE(v) size_text(v, (char[40]){0}, 40)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -227,7 +241,9 @@ static void print_ready(const struct sheet *p, const struct rv_service *s)
 
 	label(to, "ready");
 	if (!s->has_ready) {
-		rv_buf_str(to, "when it runs (nothing proves it)\n");
+		rv_buf_str(to,
+			s->type == RV_TASK ? "when it has ended with 0\n"
+					   : "when it runs (nothing proves it)\n");
 		return;
 	}
 	if (k->plugin)
@@ -292,7 +308,7 @@ static void print_log(const struct sheet *p, const struct rv_log_conf *l)
 	}
 	add_text(p, l->path);
 	if (l->max_size)
-		rv_buf_fmt(to, ", rotated at %" PRIu64 " bytes, %u kept\n", l->max_size, l->keep);
+		rv_buf_fmt(to, ", rotated at %s, %u kept\n", SIZE(l->max_size), l->keep);
 	else
 		rv_buf_str(to, ", not rotated\n");
 }

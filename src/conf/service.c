@@ -288,6 +288,12 @@ void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair
 	d->s.enabled = d->node.enabled = d->startup;
 	d->node.essential = d->s.essential;
 	d->s.type = (enum rv_type)d->type;
+	if (d->type == RV_TASK && d->node.restart_on == RV_RESTART_ALWAYS)
+		rv_complain(r->c, rv_tree_get(p->value, "restart")->at,
+			"restart of service '%s' cannot be always: a task that has ended with 0 is "
+			"done; "
+			"write failure or never",
+			d->s.name);
 	d->node.type = d->type;
 	d->node.ready_timeout = d->s.ready.timeout;
 }

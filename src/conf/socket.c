@@ -200,8 +200,8 @@ static void read_url(struct rv_read *r, const struct rv_row *row, const struct r
 	s = s ? rv_read_expand(r, v, s) : NULL;
 	if (!s)
 		return;
-	if ((strncmp(s, "http://", 7) != 0 || !s[7]) && (strncmp(s, "https://", 8) != 0 || !s[8]))
-		rv_read_refuse(r, v, "a URL that begins with http:// or https://");
+	if (strncmp(s, "http://", 7) != 0 || !s[7])
+		rv_read_refuse(r, v, "a URL that begins with http:// (reeve speaks no TLS)");
 	else
 		k->http_url = s;
 }

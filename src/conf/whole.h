@@ -68,6 +68,8 @@ struct rv_whole {
 extern const struct rv_table rv_needs_table;
 bool rv_graph_read(struct rv_read *r, struct rv_whole *w);
 bool rv_graph_build(struct rv_whole *w, struct rv_plan *plan);
+/* advice.c: warnings; once there is a plan. */
+void rv_advice_give(struct rv_whole *w, struct rv_complaints *c);
 /* top.c */
 void rv_top_read(struct rv_read *r, struct rv_top *t);
 /* options.c */

@@ -357,6 +357,20 @@ static void restart_may_be_one_word(void **state)
 		"restart of service 'a' has a max-delay below its delay");
 }
 
+static void a_task_is_not_restarted_for_having_ended_well(void **state)
+{
+	struct got g = accept_key("type: task\n    restart: failure");
+
+	(void)state;
+	put_away(&g);
+	refuse_key("restart: always\n    type: task", 14,
+		"restart of service 'a' cannot be always: a task that has ended with 0 is done; "
+		"write failure or never");
+	refuse_key("restart: {on: always}\n    type: task", 14,
+		"restart of service 'a' cannot be always: a task that has ended with 0 is done; "
+		"write failure or never");
+}
+
 static void a_command_is_a_list_or_a_string_with_quotes(void **state)
 {
 	struct got g = accept("services: {a: {command: \"x 'a b' \\\"c d\\\" $HOME *\"}}\n");
@@ -556,8 +570,12 @@ static void readiness_has_several_kinds(void **state)
 	put_away(&g);
 	refuse_key("ready: {http: {url: ftp://x}}", 25,
 		"ready.http.url of service 'a' must be a URL "
-		"that begins with http:// or https://, not "
+		"that begins with http:// (reeve speaks no TLS), not "
 		"ftp://x");
+	refuse_key("ready: {http: {url: \"https://x/\"}}", 25,
+		"ready.http.url of service 'a' must be a URL "
+		"that begins with http:// (reeve speaks no TLS), not "
+		"\"https://x/\"");
 	refuse_key("ready: {http: {}}", 19, "ready.http of service 'a' needs a url");
 	refuse_key("ready: {tcp: \"example.org:80\"}", 18,
 		"ready.tcp of service 'a' must be a port, or a numeric address such as "
@@ -651,6 +669,7 @@ int main(void)
 		cmocka_unit_test(durations_sizes_and_modes_say_what_they_expect),
 		cmocka_unit_test(words_are_told_in_full),
 		cmocka_unit_test(restart_may_be_one_word),
+		cmocka_unit_test(a_task_is_not_restarted_for_having_ended_well),
 		cmocka_unit_test(a_command_is_a_list_or_a_string_with_quotes),
 		cmocka_unit_test(names_that_cannot_be_a_file_are_refused),
 		cmocka_unit_test(paths_are_absolute),

@@ -151,6 +151,32 @@ static void unknown_and_malformed_references_are_refused(void **state)
 	}
 }
 
+static void every_bad_reference_of_a_string_is_told(void **state)
+{
+	(void)state;
+	refuse("services: {s: {command: \"x ${a} ${ready.fd ${b} ${c} '${env.}' ${\"}}\n",
+		"t.yaml:1:25: command of service 's' uses ${a}, which is unknown; a literal ${ is "
+		"written $${\n"
+		"t.yaml:1:25: command of service 's' has a ${ without its }; a literal ${ is "
+		"written $${\n"
+		"t.yaml:1:25: command of service 's' uses ${b}, which is unknown; a literal ${ is "
+		"written $${\n"
+		"t.yaml:1:25: command of service 's' uses ${c}, which is unknown; a literal ${ is "
+		"written $${\n"
+		"t.yaml:1:25: command of service 's' has a malformed ${env...}: write ${env.NAME} "
+		"or ${env.NAME:-default}\n"
+		"t.yaml:1:25: command of service 's' has a ${ without its }; a literal ${ is "
+		"written $${\n");
+	refuse("services: {s: {command: [x, \"${a}${b${c}${d}\"]}}\n",
+		"t.yaml:1:29: command of service 's' uses ${a}, which is unknown; a literal ${ is "
+		"written $${\n"
+		"t.yaml:1:29: command of service 's' has a ${ with $ or { before its }: neither "
+		"may "
+		"stand inside\n"
+		"t.yaml:1:29: command of service 's' uses ${d}, which is unknown; a literal ${ is "
+		"written $${\n");
+}
+
 static void the_folder_of_plugins_is_known_before_any_environment(void **state)
 {
 	(void)state;
@@ -485,6 +511,7 @@ int main(void)
 		cmocka_unit_test(what_a_variable_brings_is_not_expanded_again),
 		cmocka_unit_test(a_command_of_one_string_is_split_before_it_is_expanded),
 		cmocka_unit_test(unknown_and_malformed_references_are_refused),
+		cmocka_unit_test(every_bad_reference_of_a_string_is_told),
 		cmocka_unit_test(the_folder_of_plugins_is_known_before_any_environment),
 		cmocka_unit_test(what_is_told_to_reeve_is_not_inherited),
 		cmocka_unit_test(inheritance_is_all_none_or_a_list),

@@ -230,6 +230,22 @@ static void the_shutdown_has_time_for_the_longest_path(void **state)
 	put_away(&g);
 }
 
+static void an_essential_service_that_needs_another_kind_is_warned_about(void **state)
+{
+	struct got g = accept("services:\n"
+			      "  b: {command: x, essential: false}\n"
+			      "  a: {command: x, needs: [b]}\n"
+			      "  c: {command: x, wants: [b]}\n"
+			      "  d: {command: x, needs: [b], essential: false}\n"
+			      "  e: {command: x, needs: [b], startup: disabled}\n");
+
+	(void)state;
+	assert_string_equal(rv_buf_text(&g.c.text),
+		"t.yaml:3:27: warning: service 'a' is essential and needs 'b', which is not: the "
+		"boot fails without it all the same (wants does not)\n");
+	put_away(&g);
+}
+
 /* */
 static void gates_that_add_up_to_more_than_the_boot_are_warned_about(void **state)
 {
@@ -729,7 +745,7 @@ static void the_plan_reads_like_this(void **state)
 		"    directory     /\n"
 		"    inherits      all\n"
 		"    environment   LANG\n"
-		"    ready         when it runs (nothing proves it)\n"
+		"    ready         when it has ended with 0\n"
 		"    restart       never\n"
 		"    stop          TERM to group 5s, KILL to tree\n"
 		"    log           discarded\n"
@@ -749,7 +765,7 @@ static void the_plan_reads_like_this(void **state)
 		"    ready         plugin p, within 30s (attempt 2s)\n"
 		"    restart       never\n"
 		"    stop          TERM to group 5s, KILL to tree\n"
-		"    log           /var/log/reeve/api.log, rotated at 10485760 bytes, 5 kept\n"
+		"    log           /var/log/reeve/api.log, rotated at 10MiB, 5 kept\n"
 		"    options       token = ***  (variable P_TOKEN)\n"
 		"                  extra = a 'b c'  (file)\n"
 		"                  bin = /bin/p  (default)\n");
@@ -809,6 +825,7 @@ int main(void)
 		cmocka_unit_test(a_chain_of_2000_is_checked_quickly),
 		cmocka_unit_test(exit_from_names_a_service_that_does_not_restart),
 		cmocka_unit_test(the_shutdown_has_time_for_the_longest_path),
+		cmocka_unit_test(an_essential_service_that_needs_another_kind_is_warned_about),
 		cmocka_unit_test(gates_that_add_up_to_more_than_the_boot_are_warned_about),
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
