@@ -163,7 +163,7 @@ static void the_nearest_name_is_one_that_can_be_meant(void **state)
 	} t[] = {{"comand", "command"}, {"commnad", "command"}, {"enviroment", "environment"},
 		{"env", "environment"}, {"Working_Dir", "working-dir"}, {"need", "needs"},
 		{"tyep", "type"}, {"stop-timeout", "stop"}, {"b", NULL}, {"", NULL},
-		{"xyzzy", NULL}, {"launcher", NULL}};
+		{"xyzzy", NULL}, {"launcher", NULL}, {"tseps", NULL}, {"pneeds", "needs"}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(t); i++) {
