@@ -44,6 +44,14 @@ static const char *note(const struct rv_wait *w, const struct rv_entry *e)
 	return w->aim == RV_AIM_STOP ? "it was not running" : "it was running already";
 }
 
+/* A change that has not reached it: the life of before is as it was. */
+static bool is_untouched(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v)
+{
+	return (w->aim == RV_AIM_STOP || w->aim == RV_AIM_RESTART) &&
+		v->look.generation == e->before &&
+		(v->look.state == RV_READY || v->look.state == RV_UNHEALTHY);
+}
+
 static void explain(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v,
 	char *to, size_t size)
 {
@@ -51,6 +59,8 @@ static void explain(const struct rv_wait *w, const struct rv_entry *e, const str
 
 	if (e->outcome == RV_DONE_OK)
 		snprintf(to, size, "%s", note(w, e));
+	else if (e->outcome == RV_DONE_TIMEOUT && is_untouched(w, e, v))
+		snprintf(to, size, "its turn to stop has not come yet");
 	else if (v->look.state == RV_ADOPTED)
 		snprintf(to, size,
 			"reeve did not start it, and never signals what it did not start");

@@ -105,12 +105,11 @@ bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *
 	const struct rv_service *s = id < g->slots ? g->hands[id].service : NULL;
 
 	if (!s)
-		return rv_fail(e, RV_ERR_NO_SUCH, "cannot signal: no such service");
+		return rv_fail(e, RV_ERR_NO_SUCH, "there is no such service");
 	if (rv_core_look(g->core, id).state == RV_ADOPTED)
-		return rv_fail(
-			e, RV_ERR_REFUSED, "cannot signal %s: it is adopted, not ours", s->name);
+		return rv_fail(e, RV_ERR_REFUSED, "reeve did not start it, and leaves it alone");
 	if (!rv_reaper_signal(g->world.reaper, id, number, RV_TO_MAIN))
-		return rv_fail(e, RV_ERR_REFUSED, "cannot signal %s: it does not run", s->name);
+		return rv_fail(e, RV_ERR_REFUSED, "it does not run");
 	return true;
 }
 
