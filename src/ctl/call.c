@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,39 +17,32 @@
 #define ANSWER_MAX ((size_t)256 << 20)
 #define CHUNK	   65536
 
-static int refuse(const char *path, const char *why, int status)
+static int refuse(struct rv_fault *f, const char *path, const char *why)
 {
-	fprintf(stderr, "reevectl: cannot reach reeve at %s: %s\n", path, why);
-	return status;
+	return rv_fault_set(
+		f, CTL_NO_DAEMON, "unreachable", "cannot reach reeve at %s: %s", path, why);
 }
 
-static int refuse_errno(const char *path, int number)
+static int refuse_errno(struct rv_fault *f, const char *path, int number)
 {
-	char why[256];
-
 	switch (number) {
 	case ENOENT:
-		return refuse(path,
+		return refuse(f, path,
 			"not running (no such socket); if reeve was started with another "
-			"runtime-dir, use "
-			"-s SOCKET or REEVE_SOCKET",
-			CTL_NO_DAEMON);
+			"runtime-dir, use -s SOCKET or REEVE_SOCKET");
 	case ECONNREFUSED:
-	case ENOTSOCK:
-	case EPROTOTYPE: return refuse(path, "not running (nobody listens there)", CTL_NO_DAEMON);
+	case EPROTOTYPE: return refuse(f, path, "not running (nobody listens there)");
+	case ENOTSOCK: return refuse(f, path, "it is not a socket");
 	case EAGAIN:
 	case ETIMEDOUT:
-		return refuse(path, "not running, or stuck (nobody accepts on the socket)",
-			CTL_NO_DAEMON);
+		return refuse(f, path, "not running, or stuck (nobody accepts on the socket)");
 	case EACCES:
 	case EPERM:
-		return refuse(path,
-			"not permitted; mode, owner and group of the socket (reeve.control) say "
-			"who may use it",
-			CTL_DENIED);
-	default:
-		snprintf(why, sizeof(why), "%s", strerror(number));
-		return refuse(path, why, CTL_NO_DAEMON);
+		return rv_fault_set(f, CTL_DENIED, "denied",
+			"cannot reach reeve at %s: not permitted; mode, owner and group of the "
+			"socket (reeve.control) say who may use it",
+			path);
+	default: return refuse(f, path, strerror(number));
 	}
 }
 
@@ -76,23 +69,47 @@ static bool wait_for(int fd, short events, rv_time until)
 	return n > 0;
 }
 
-/* A full backlog answers EAGAIN at once, and poll does not tell when there is room. */
-static int connect_bounded(int fd, const char *path, rv_time until)
+/* One attempt; 0 or an errno. For the kernel every file that is no socket only refuses. */
+static int try_connect(struct rv_call *c, const struct sockaddr_un *a)
+{
+	struct stat st;
+	int number;
+
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->fd < 0)
+		return errno;
+	if (!connect(c->fd, (const struct sockaddr *)a, sizeof(*a)))
+		return 0;
+	number = errno;
+	rv_fd_close(&c->fd);
+	if (number == ECONNREFUSED && !stat(a->sun_path, &st) && !S_ISSOCK(st.st_mode))
+		return ENOTSOCK;
+	return number;
+}
+
+/* What another attempt may change: a full backlog answers EAGAIN at once, and poll does not tell when there is
+   room; a reeve that is about to start has no socket yet. */
+static bool may_pass(int number, bool patient)
+{
+	if (number == EAGAIN || number == EINTR)
+		return true;
+	return patient && (number == ENOENT || number == ECONNREFUSED);
+}
+
+int rv_call_open(
+	struct rv_call *c, const char *path, rv_time until, bool patient, struct rv_fault *f)
 {
 	const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int number;
 
+	*c = (struct rv_call){.fd = -1, .path = path, .in = {.max = ANSWER_MAX}};
 	if (strlen(path) >= sizeof(a.sun_path))
-		return ENAMETOOLONG;
+		return refuse_errno(f, path, ENAMETOOLONG);
 	memcpy(a.sun_path, path, strlen(path) + 1);
-	while (connect(fd, (struct sockaddr *)&a, sizeof(a))) {
-		if (errno != EAGAIN && errno != EINTR)
-			return errno;
-		if (rv_now() >= until)
-			return ETIMEDOUT;
+	while ((number = try_connect(c, &a)) && may_pass(number, patient) && rv_now() < until)
 		nanosleep(&pause, NULL);
-	}
-	return 0;
+	return number ? refuse_errno(f, path, number) : CTL_OK;
 }
 
 static int send_bounded(int fd, const struct rv_buf *request, rv_time until)
@@ -112,22 +129,11 @@ static int send_bounded(int fd, const struct rv_buf *request, rv_time until)
 	return 0;
 }
 
-int rv_call_open(struct rv_call *c, const char *path, const struct rv_buf *request)
+int rv_call_send(struct rv_call *c, const struct rv_buf *request, struct rv_fault *f)
 {
-	rv_time until = rv_now() + RV_CALL_BOUND;
-	int number;
+	int number = send_bounded(c->fd, request, rv_now() + RV_CALL_BOUND);
 
-	*c = (struct rv_call){.path = path, .in = {.max = ANSWER_MAX}};
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->fd < 0)
-		return refuse_errno(path, errno);
-	number = connect_bounded(c->fd, path, until);
-	if (!number)
-		number = send_bounded(c->fd, request, until);
-	if (!number)
-		return CTL_OK;
-	rv_call_close(c);
-	return refuse_errno(path, number);
+	return number ? refuse_errno(f, c->path, number) : CTL_OK;
 }
 
 void rv_call_close(struct rv_call *c)
@@ -166,10 +172,9 @@ enum rv_got rv_call_line(struct rv_call *c, rv_time until, const char **line)
 	}
 }
 
-int rv_call_unanswered(const struct rv_call *c, enum rv_got got)
+int rv_call_unanswered(const struct rv_call *c, enum rv_got got, struct rv_fault *f)
 {
-	if (got == RV_GOT_TIMEOUT)
-		return refuse(
-			c->path, "not running, or stuck (no answer within 5s)", CTL_NO_DAEMON);
-	return refuse(c->path, "it closed the connection without an answer", CTL_NO_DAEMON);
+	return refuse(f, c->path,
+		got == RV_GOT_TIMEOUT ? "not running, or stuck (no answer within 5s)"
+				      : "it closed the connection without an answer");
 }

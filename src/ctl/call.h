@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/lists.h"
+#include "ctl/fault.h"
 
 struct rv_call {
 	int fd;
@@ -16,13 +17,17 @@ struct rv_call {
 
 enum rv_got { RV_GOT_LINE, RV_GOT_END, RV_GOT_TIMEOUT };
 
-/* Connects and sends; waits at most a few seconds. CTL_OK, or the exit status, with a message printed. */
-int rv_call_open(struct rv_call *c, const char *path, const struct rv_buf *request);
+/* Connects; goes on until `until` (monotonic) while nobody accepts, and, if patient, while there is no reeve yet.
+   CTL_OK, or the exit status, with *f set. close is needed in both cases. */
+int rv_call_open(
+	struct rv_call *c, const char *path, rv_time until, bool patient, struct rv_fault *f);
+/* Takes a few seconds at most. */
+int rv_call_send(struct rv_call *c, const struct rv_buf *request, struct rv_fault *f);
 void rv_call_close(struct rv_call *c);
 /* The next line, NUL-terminated, valid until the next call. until: monotonic; RV_NEVER: no bound. */
 enum rv_got rv_call_line(struct rv_call *c, rv_time until, const char **line);
-/* Prints that reeve does not answer; returns the exit status. */
-int rv_call_unanswered(const struct rv_call *c, enum rv_got got);
+/* Sets *f to say that reeve does not answer; returns the exit status. */
+int rv_call_unanswered(const struct rv_call *c, enum rv_got got, struct rv_fault *f);
 
 /* How long reeve may take for an answer that needs no waiting. */
 #define RV_CALL_BOUND (5 * RV_SEC)

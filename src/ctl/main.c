@@ -10,6 +10,8 @@
 #include "ctl/words.h"
 #include "sys/clock.h"
 
+#define WAIT_PRESET (60 * RV_SEC) /* as long a `wait` without --timeout looks for a reeve */
+
 #define PING_ID 0
 #define PING	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"version\"}\n"
 
@@ -42,21 +44,18 @@ static int status_of_error(const cJSON *error)
 	}
 }
 
+/* An error has one form, whoever found it. */
 static int show_error(const struct rv_words *w, const cJSON *error)
 {
 	const cJSON *message = member(error, "message");
+	const cJSON *class = member(member(error, "data"), "class");
+	struct rv_fault f;
 
-	fprintf(stderr, "reevectl: cannot %s: %s\n", rv_verb_name(w->verb),
+	rv_fault_set(&f, status_of_error(error),
+		cJSON_IsString(class) ? class->valuestring : "failed", "cannot %s: %s",
+		rv_words_deed(w),
 		cJSON_IsString(message) ? message->valuestring : "reeve gave no reason");
-	if (w->json) {
-		cJSON *outer = cJSON_CreateObject();
-
-		if (outer &&
-			cJSON_AddItemReferenceToObject(outer, "error", (cJSON *)(uintptr_t)error))
-			print_json(outer);
-		cJSON_Delete(outer);
-	}
-	return status_of_error(error);
+	return rv_fault_tell(&f, w->json);
 }
 
 static int show_result(const struct rv_words *w, const cJSON *result)
@@ -123,18 +122,22 @@ static int show_logs(const struct rv_words *w, struct rv_call *c, const cJSON *r
 }
 
 /* reeve is gone when the connection is. */
-static int watch_end(const struct rv_words *w, struct rv_call *c)
+static int watch_end(const struct rv_words *w, struct rv_call *c, const cJSON *result)
 {
 	rv_time until = w->has_timeout ? rv_now() + w->timeout : RV_NEVER;
 	const char *line;
 	enum rv_got got = w->no_wait ? RV_GOT_END : RV_GOT_LINE;
+	struct rv_fault f;
 
 	while (got == RV_GOT_LINE)
 		got = rv_call_line(c, until, &line);
 	if (got == RV_GOT_TIMEOUT) {
-		fprintf(stderr, "reevectl: cannot wait any longer: reeve is still shutting down\n");
-		return CTL_TIMEOUT;
+		rv_fault_set(&f, CTL_TIMEOUT, "timeout",
+			"cannot wait any longer: reeve is still shutting down");
+		return rv_fault_tell(&f, w->json);
 	}
+	if (w->json)
+		print_json(result);
 	return CTL_OK;
 }
 
@@ -146,11 +149,8 @@ static int use_answer(const struct rv_words *w, struct rv_call *c, const cJSON *
 		return show_error(w, error);
 	if (w->verb == RV_VERB_LOGS)
 		return show_logs(w, c, result);
-	if (w->verb == RV_VERB_SHUTDOWN) {
-		if (w->json)
-			print_json(result);
-		return watch_end(w, c);
-	}
+	if (w->verb == RV_VERB_SHUTDOWN)
+		return watch_end(w, c, result);
 	return show_result(w, result);
 }
 
@@ -160,6 +160,7 @@ static int await(const struct rv_words *w, struct rv_call *c)
 	rv_time until = rv_now() + RV_CALL_BOUND;
 	enum rv_got got;
 	const char *line;
+	struct rv_fault f;
 
 	while ((got = rv_call_line(c, until, &line)) == RV_GOT_LINE) {
 		cJSON *answer = cJSON_Parse(line);
@@ -167,10 +168,12 @@ static int await(const struct rv_words *w, struct rv_call *c)
 		int status;
 
 		if (!cJSON_IsNumber(id) || id->valueint != PING_ID) {
-			if (cJSON_IsObject(answer))
+			if (cJSON_IsObject(answer)) {
 				status = use_answer(w, c, answer);
-			else
-				status = rv_call_unanswered(c, RV_GOT_END);
+			} else {
+				rv_call_unanswered(c, RV_GOT_END, &f);
+				status = rv_fault_tell(&f, w->json);
+			}
 			cJSON_Delete(answer);
 			return status;
 		}
@@ -178,25 +181,50 @@ static int await(const struct rv_words *w, struct rv_call *c)
 		/* it lives: from here on its own bounds hold, which are 10 minutes at most */
 		until = w->has_timeout ? rv_now() + w->timeout + RV_CALL_BOUND : RV_NEVER;
 	}
-	if (w->verb == RV_VERB_SHUTDOWN && got == RV_GOT_END)
+	if (w->verb == RV_VERB_SHUTDOWN && got == RV_GOT_END) {
+		if (w->json)
+			puts("{\"ok\":true}");
 		return CTL_OK;
-	return rv_call_unanswered(c, got);
+	}
+	rv_call_unanswered(c, got, &f);
+	return rv_fault_tell(&f, w->json);
 }
 
-static int run(const struct rv_words *w)
+/* Who waits for reeve may come before it; what that took is missing from the timeout. */
+static int open_call(struct rv_words *w, struct rv_call *call, struct rv_fault *f)
+{
+	bool patient = w->verb == RV_VERB_WAIT;
+	rv_time began = rv_now(), bound = RV_CALL_BOUND;
+	int status;
+
+	if (patient)
+		bound = w->has_timeout ? w->timeout : WAIT_PRESET;
+	status = rv_call_open(call, w->socket, began + bound, patient, f);
+	if (patient && w->has_timeout) {
+		w->timeout -= rv_now() - began;
+		if (w->timeout < 0)
+			w->timeout = 0;
+	}
+	return status;
+}
+
+static int run(struct rv_words *w)
 {
 	struct rv_buf request = {0};
 	struct rv_call call;
-	int status;
+	struct rv_fault f;
+	int status = open_call(w, &call, &f);
 
 	if (takes_long(w->verb))
 		rv_buf_str(&request, PING);
 	rv_words_request(w, "1", &request);
-	status = rv_call_open(&call, w->socket, &request);
+	if (!status)
+		status = rv_call_send(&call, &request, &f);
 	rv_buf_fini(&request);
 	if (status)
-		return status;
-	status = await(w, &call);
+		status = rv_fault_tell(&f, w->json);
+	else
+		status = await(w, &call);
 	rv_call_close(&call);
 	return status;
 }

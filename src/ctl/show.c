@@ -312,7 +312,7 @@ static void print_bad(const struct rv_words *w, const cJSON *s)
 	rv_text_visible(&text, why, strlen(why));
 	fprintf(stderr, "reevectl: cannot %s%s %s: %s%s%s%s\n", rv_verb_name(w->verb),
 		w->verb == RV_VERB_WAIT ? " for" : "", text_of(s, "name"),
-		late ? "timed out, it is " : "", text_of(s, "state"), text.len ? ": " : "",
+		late ? "timed out, it is still " : "", text_of(s, "state"), text.len ? ": " : "",
 		rv_buf_text(&text));
 	rv_buf_fini(&text);
 	print_stderr(cJSON_GetObjectItemCaseSensitive(s, "stderr"));

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "ctl/fault.h"
 #include "wire/json.h"
 
 #define TIMEOUT_MAX   (366 * 86400 * RV_SEC) /* as in a configuration; it is added to the clock */
@@ -75,6 +76,27 @@ static const struct {
 	[RV_VERB_SHUTDOWN] = {"shutdown", "stop everything in reverse; reeve ends"},
 };
 
+/* "cannot ... : reason" */
+const char *rv_words_deed(const struct rv_words *w)
+{
+	switch (w->verb) {
+	case RV_VERB_STATUS: return "show the status";
+	case RV_VERB_LOGS: return "show logs";
+	case RV_VERB_CHECK: return "check the files";
+	case RV_VERB_PLAN: return "show the plan";
+	case RV_VERB_PLUGINS: return "list plugins";
+	case RV_VERB_VERSION: return "ask for the version";
+	case RV_VERB_SHUTDOWN: return "shut down";
+	case RV_VERB_START:
+	case RV_VERB_STOP:
+	case RV_VERB_RESTART:
+	case RV_VERB_SIGNAL:
+	case RV_VERB_WAIT:
+	case RV_VERB_COUNT: break;
+	}
+	return rv_verb_name(w->verb);
+}
+
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
@@ -89,7 +111,8 @@ void rv_words_help(const struct rv_words *w)
 	for (size_t i = 0; !w->has_verb && i < sizeof(order) / sizeof(order[0]); i++)
 		printf("  %-44s %s\n", helps[order[i]].use, helps[order[i]].text);
 	if (!w->has_verb)
-		printf("\noptions, before or behind the verb:\n");
+		printf("  %-44s %s\n\noptions, before or behind the verb:\n", "help [VERB]",
+			"print this, or what a verb takes");
 	for (unsigned o = 0; o < O_COUNT; o++) {
 		char letter[5] = "    ";
 
@@ -103,9 +126,12 @@ void rv_words_help(const struct rv_words *w)
 	printf("\nThe socket is REEVE_SOCKET, or " PRESET_SOCKET ". See reevectl(1).\n");
 }
 
-static bool complain(const char *what, const char *word, const char *more)
+static bool complain(const struct rv_words *w, const char *what, const char *word, const char *more)
 {
-	fprintf(stderr, "reevectl: %s%s%s (see reevectl --help)\n", what, word, more);
+	struct rv_fault f;
+
+	rv_fault_set(&f, CTL_USAGE, "usage", "%s%s%s (see reevectl --help)", what, word, more);
+	rv_fault_tell(&f, w->json);
 	return false;
 }
 
@@ -114,17 +140,17 @@ static bool read_value(struct rv_words *w, enum option o, const char *v)
 	int64_t n;
 
 	switch (o) {
-	case O_SOCKET: w->socket = v; return *v || complain("--socket needs a path", "", "");
+	case O_SOCKET: w->socket = v; return *v || complain(w, "--socket needs a path", "", "");
 	case O_TIMEOUT:
 		w->has_timeout = true;
 		if (!rv_text_duration(v, &w->timeout))
-			return complain("not a duration, such as 500ms, 30s or 2m: ", v, "");
+			return complain(w, "not a duration, such as 500ms, 30s or 2m: ", v, "");
 		return w->timeout <= TIMEOUT_MAX ||
-			complain("a timeout is at most 366d, not ", v, "");
+			complain(w, "a timeout is at most 366d, not ", v, "");
 	case O_GENERATION:
 		w->has_generation = true;
 		if (!rv_text_int(v, &n) || n < 0)
-			return complain("not a generation: ", v, "");
+			return complain(w, "not a generation: ", v, "");
 		w->generation = (uint64_t)n;
 		return true;
 	case O_LINES:
@@ -132,7 +158,7 @@ static bool read_value(struct rv_words *w, enum option o, const char *v)
 		if (!strcmp(v, "all"))
 			return true;
 		if (!rv_text_int(v, &n) || n < 0 || n > 1000000000)
-			return complain("not a number of lines: ", v, "");
+			return complain(w, "not a number of lines: ", v, "");
 		w->lines = (uint32_t)n;
 		return true;
 	case O_JSON:
@@ -152,7 +178,7 @@ static bool read_value(struct rv_words *w, enum option o, const char *v)
 static bool read_until(struct rv_words *w, enum rv_rpc_until until)
 {
 	if (w->has_until && w->until != until)
-		return complain("--ready, --stopped and --exited exclude each other", "", "");
+		return complain(w, "--ready, --stopped and --exited exclude each other", "", "");
 	w->has_until = true;
 	w->until = until;
 	return true;
@@ -203,7 +229,7 @@ static enum option find_option(const char *word, const char **value)
 	return O_COUNT;
 }
 
-static bool unknown_option(const char *word)
+static bool unknown_option(const struct rv_words *w, const char *word)
 {
 	const char *names[O_COUNT], *near;
 	char more[80] = "";
@@ -213,7 +239,7 @@ static bool unknown_option(const char *word)
 	near = word[1] == '-' ? rv_text_nearest(word + 2, names, O_COUNT) : NULL;
 	if (near)
 		snprintf(more, sizeof(more), " (did you mean --%s?)", near);
-	return complain("unknown option ", word, more);
+	return complain(w, "unknown option ", word, more);
 }
 
 static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
@@ -222,16 +248,16 @@ static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
 	enum option o = find_option(word, &value);
 
 	if (o == O_COUNT)
-		return unknown_option(word);
+		return unknown_option(w, word);
 	*seen |= 1u << o;
 	if (!options[o].value)
-		return value ? complain("no value is taken by --", options[o].name, "")
+		return value ? complain(w, "no value is taken by --", options[o].name, "")
 			     : read_flag(w, o);
 	if (!value)
 		value = argv[++*i];
 	if (!value) {
 		--*i;
-		return complain(options[o].value, " is missing behind --", options[o].name);
+		return complain(w, options[o].value, " is missing behind --", options[o].name);
 	}
 	return read_value(w, o, value);
 }
@@ -246,7 +272,16 @@ static bool read_verb(struct rv_words *w, const char *word)
 		return true;
 	if (near)
 		snprintf(more, sizeof(more), " (did you mean %s?)", near);
-	return complain("unknown verb ", word, more);
+	return complain(w, "unknown verb ", word, more);
+}
+
+/* A complaint about any word is already for who wants JSON. */
+static bool wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
 }
 
 static bool check_names(struct rv_words *w)
@@ -255,26 +290,26 @@ static bool check_names(struct rv_words *w)
 
 	if (w->verb == RV_VERB_SIGNAL) {
 		if (w->name_count < 2)
-			return complain(
+			return complain(w,
 				"signal needs a signal and a name, such as: signal KILL NAME", "",
 				"");
 		w->signal = rv_signal_from_name(w->names[0]);
 		if (!w->signal)
-			return complain("not a signal: ", w->names[0], "");
+			return complain(w, "not a signal: ", w->names[0], "");
 		w->names++;
 		w->name_count--;
 	}
 	if (changes && !w->name_count && !w->all)
-		return complain(rv_verb_name(w->verb), " needs a name, or --all", "");
+		return complain(w, rv_verb_name(w->verb), " needs a name, or --all", "");
 	if (w->name_count && w->all)
-		return complain("names and --all exclude each other", "", "");
+		return complain(w, "names and --all exclude each other", "", "");
 	if (w->has_generation && w->name_count != 1)
-		return complain("--generation needs exactly one name", "", "");
+		return complain(w, "--generation needs exactly one name", "", "");
 	if (w->name_count &&
 		(V(w->verb) &
 			(V(RV_VERB_CHECK) | V(RV_VERB_PLAN) | V(RV_VERB_PLUGINS) |
 				V(RV_VERB_VERSION) | V(RV_VERB_SHUTDOWN))))
-		return complain(rv_verb_name(w->verb), " takes no names: ", w->names[0]);
+		return complain(w, rv_verb_name(w->verb), " takes no names: ", w->names[0]);
 	return true;
 }
 
@@ -284,13 +319,17 @@ bool rv_words_read(struct rv_words *w, int argc, char **argv)
 	unsigned seen = 0;
 	bool plain = false;
 
-	*w = (struct rv_words){.socket = env && *env ? env : PRESET_SOCKET, .names = argv};
+	*w = (struct rv_words){.socket = env && *env ? env : PRESET_SOCKET,
+		.json = wants_json(argc, argv),
+		.names = argv};
 	for (int i = 1; i < argc; i++) {
 		if (!plain && !strcmp(argv[i], "--")) {
 			plain = true;
 		} else if (!plain && argv[i][0] == '-' && argv[i][1]) {
 			if (!read_option(w, argv, &i, &seen))
 				return false;
+		} else if (!w->has_verb && !w->help && !strcmp(argv[i], "help")) {
+			w->help = true;
 		} else if (!w->has_verb) {
 			if (!read_verb(w, argv[i]))
 				return false;
@@ -301,10 +340,10 @@ bool rv_words_read(struct rv_words *w, int argc, char **argv)
 	if (w->help || w->version)
 		return true;
 	if (!w->has_verb)
-		return complain("a verb is missing", "", "");
+		return complain(w, "a verb is missing", "", "");
 	for (unsigned o = 0; o < O_COUNT; o++)
 		if ((seen & 1u << o) && !(options[o].verbs & V(w->verb)))
-			return complain(rv_verb_name(w->verb), " takes no --", options[o].name);
+			return complain(w, rv_verb_name(w->verb), " takes no --", options[o].name);
 	return check_names(w);
 }
 

@@ -41,6 +41,8 @@ struct rv_words {
 bool rv_words_read(struct rv_words *w, int argc, char **argv);
 /* The request line, with its newline. */
 void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to);
+/* What the verb does, to stand behind "cannot". */
+const char *rv_words_deed(const struct rv_words *w);
 /* Of the verb that was named, or of all. */
 void rv_words_help(const struct rv_words *w);
 

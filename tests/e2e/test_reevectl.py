@@ -54,7 +54,8 @@ def test_every_way_to_end_has_its_exit_status(reeve):
     got = r.ctl("start", "broken")
     assert got.returncode == 1 and "broken" in got.stderr and "exited with 3" in got.stderr and "boom" in got.stderr
     assert r.ctl("wait", "broken").returncode == 3
-    assert r.ctl("signal", "HUP", "broken").returncode == 3
+    got = r.ctl("signal", "HUP", "broken")
+    assert got.returncode == 3 and got.stderr.count("cannot signal") == 1 and "does not run" in got.stderr, got.stderr
     got = r.ctl("stop", "wbe", "nothing")
     assert got.returncode == 4 and 'did you mean "web"' in got.stderr and "nothing" in got.stderr
     assert r.service("web")["state"] == "ready", "unknown names: nothing is changed"
@@ -87,13 +88,27 @@ def test_every_way_to_end_has_its_exit_status(reeve):
 def test_a_wrong_command_line_is_2_and_says_why(args, hint):
     got = ctl_nobody(*args)
     assert got.returncode == 2 and hint in got.stderr, got.stderr
+    assert not got.stdout
+    for more in (["--json", *args], [*args, "--json"]):
+        got = ctl_nobody(*more)
+        if args[-1:] == ["--timeout"] and more[-1] == "--json":
+            continue  # it is the duration then
+        error = json.loads(got.stdout)["error"]
+        assert got.returncode == 2 and error["class"] == "usage" and hint in error["message"], got.stdout
+        assert got.stdout.count("\n") == 1 and hint in got.stderr
+
+
+def test_a_guess_is_offered_only_when_it_is_near():
+    assert "did you mean start" in ctl_nobody("strat").stderr
+    assert "did you mean" not in ctl_nobody("bogus").stderr
 
 
 def test_help_and_version_need_no_reeve():
     assert "reevectl" in ctl_nobody("--version").stdout
-    for args in (["--help"], ["-h"], ["logs", "--help"]):
+    for args in (["--help"], ["-h"], ["logs", "--help"], ["help"], ["help", "logs"]):
         got = ctl_nobody(*args)
         assert got.returncode == 0 and "usage: reevectl" in got.stdout
+    assert ctl_nobody("help", "logs").stdout == ctl_nobody("logs", "--help").stdout
     assert "--follow" in ctl_nobody("logs", "--help").stdout
 
 
@@ -117,8 +132,42 @@ def test_json_is_one_line_also_for_errors(reeve):
         got = r.ctl("--json", *args)
         assert got.stdout.count("\n") == 1, (args, got.stdout)
         json.loads(got.stdout)
-    assert json.loads(r.ctl("--json", "stop", "nix").stdout)["error"]["data"]["class"] == "no-such-service"
+    error = json.loads(r.ctl("--json", "stop", "nix").stdout)["error"]
+    assert error["class"] == "no-such-service" and 'no service "nix"' in error["message"]
     assert r.term() == 0
+
+
+def test_errors_are_sentences_of_what_was_asked_for(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert "cannot show logs: no service" in r.ctl("logs", "nix").stderr
+    assert "cannot show the status: no service" in r.ctl("status", "nix").stderr
+    assert r.term() == 0
+
+
+# a restart that was not begun in time
+def test_a_timeout_says_what_has_not_happened(reeve):
+    r = reeve("""
+services:
+  db: {command: [/bin/sleep, "1000"]}
+  web: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, needs: [db],
+        stop: {timeout: 3s}}
+""")
+    r.wait_ready()
+    got = r.ctl("restart", "db", "-t", "200ms")
+    assert got.returncode == 6 and "still ready: its turn to stop has not come yet" in got.stderr, got.stderr
+    assert r.term() == 0
+
+
+def test_a_shutdown_that_takes_too_long_is_one_error(reeve):
+    r = reeve("""
+services:
+  deaf: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, stop: {timeout: 3s}}
+""")
+    r.wait_ready()
+    got = r.ctl("--json", "shutdown", "-t", "100ms")
+    assert got.returncode == 6 and json.loads(got.stdout)["error"]["class"] == "timeout", got.stdout
+    assert r.wait(20) == 0
 
 
 def test_the_table_has_its_columns_and_no_colour_in_a_pipe(reeve):
@@ -337,6 +386,14 @@ def test_mode_is_as_configured_and_hup_brings_a_removed_socket_back(reeve):
 def test_nobody_there_is_not_running_and_7(tmp_path):
     got = ctl_nobody("-s", str(tmp_path / "none.sock"), "status")
     assert got.returncode == 7 and "not running" in got.stderr and "none.sock" in got.stderr
+    got = ctl_nobody("-s", str(tmp_path / "none.sock"), "status", "--json")
+    error = json.loads(got.stdout)["error"]
+    assert got.returncode == 7 and error["class"] == "unreachable" and "not running" in error["message"]
+    file = tmp_path / "file"
+    file.write_text("")
+    for verb in ("status", "wait"):
+        got = ctl_nobody("-s", str(file), verb)
+        assert got.returncode == 7 and "it is not a socket" in got.stderr, got.stderr
     stale = str(tmp_path / "stale.sock")
     s = socket.socket(socket.AF_UNIX)
     s.bind(stale)
@@ -344,9 +401,38 @@ def test_nobody_there_is_not_running_and_7(tmp_path):
     s.listen(0)
     began = time.monotonic()
     asked = [subprocess.Popen([harness.REEVECTL, "-s", stale, *verb], stderr=subprocess.PIPE, text=True)
-             for verb in (["status"], ["start", "web"], ["wait"])]
+             for verb in (["status"], ["start", "web"], ["wait", "-t", "2s"])]
     for p in asked:
         err = p.communicate(timeout=20 * harness.SLACK)[1]
         assert p.returncode == 7 and "not running" in err
     assert time.monotonic() - began < 15 * harness.SLACK
     s.close()
+
+
+def test_wait_comes_before_reeve_and_other_verbs_do_not(reeve):
+    r = reeve(PAIR, wrap=["/bin/sh", "-c", 'while [ ! -e go ]; do sleep 0.02; done; exec "$@"', "sh"])
+    began = time.monotonic()
+    assert r.ctl("start", "web").returncode == 7
+    assert r.ctl("wait", "--ready", "-t", "300ms").returncode == 7
+    assert 0.3 <= time.monotonic() - began < 5 * harness.SLACK
+    waits = [subprocess.Popen([harness.REEVECTL, "-s", r.socket, "wait", "--ready", *more], stderr=subprocess.PIPE, text=True)
+             for more in ([], ["-t", "30s"])]
+    time.sleep(0.2)
+    assert all(p.poll() is None for p in waits)
+    r.write("go", "")
+    for p in waits:
+        err = p.communicate(timeout=30 * harness.SLACK)[1]
+        assert p.returncode == 0, err
+    assert r.term() == 0
+
+
+def test_the_protocol_example_of_the_manual_works_as_printed(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    with open(os.path.join(harness.SRC, "man", "reevectl.1")) as f:
+        page = f.read()
+    code = page[page.index("import json, socket"):]
+    code = code[:code.index(".Ed")].replace("\\e", "\\").replace("/run/reeve/control.sock", r.socket)
+    got = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, timeout=20 * harness.SLACK)
+    assert got.stdout.startswith("done\n") and "'outcome': 'done'" in got.stdout, got.stdout + got.stderr
+    assert r.term() == 0

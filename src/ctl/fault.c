@@ -1,0 +1,37 @@
+/* Errors that reevectl finds itself: see fault.h. */
+#include "ctl/fault.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "wire/json.h"
+
+int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *format, ...)
+{
+	va_list ap;
+
+	f->status = status;
+	f->class = class;
+	va_start(ap, format);
+	vsnprintf(f->text, sizeof(f->text), format, ap);
+	va_end(ap);
+	return status;
+}
+
+int rv_fault_tell(const struct rv_fault *f, bool json)
+{
+	struct rv_buf line = {0};
+
+	fprintf(stderr, "reevectl: %s\n", f->text);
+	if (!json)
+		return f->status;
+	RV_JSON_LIT(&line, "{\"error\":{\"class\":");
+	rv_json_str(&line, f->class);
+	RV_JSON_LIT(&line, ",\"message\":");
+	rv_json_str(&line, f->text);
+	RV_JSON_LIT(&line, "}}");
+	puts(rv_buf_text(&line));
+	rv_buf_fini(&line);
+	return f->status;
+}

@@ -1,0 +1,21 @@
+/* What went wrong, for a reader and, with --json, for a program as well. */
+#ifndef CTL_FAULT_H
+#define CTL_FAULT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct rv_fault {
+	int status; /* CTL_..., to leave with */
+	const char *class; /* as in data.class of the protocol, or "unreachable" */
+	char text[1200];
+};
+
+/* Sets *f and returns its status. */
+int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *format, ...)
+	RV_PRINTF(4, 5);
+/* The sentence to stderr; with json also {"error":{"class":...,"message":...}} to stdout. Returns the status. */
+int rv_fault_tell(const struct rv_fault *f, bool json);
+
+#endif
