@@ -43,7 +43,9 @@ struct rv_core; /* one block of rv_core_size() bytes; no pointers to itself or o
 enum rv_event_kind {
 	/* the operator and the world around reeve; id RV_NO_ID: all */
 	RV_EV_BOOT, /* want all that is enabled; starts the boot clock */
-	RV_EV_START, /* id: want it up; forgets failures and restart counts, lifts holds below it */
+	/* id: want it up; forgets failures and restart counts, lifts holds below it. Nothing happens to what runs,
+	   or to a task that has finished well. */
+	RV_EV_START,
 	RV_EV_STOP, /* id: hold it down */
 	RV_EV_RESTART, /* id: end this life (dependents first), then as RV_EV_START */
 	RV_EV_RECREATE, /* id, generation: report of loss. Joined while one is in flight */

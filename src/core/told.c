@@ -69,15 +69,24 @@ static void lift_below(const struct rv_core *c, const struct rv_slot *top)
 	}
 }
 
-static void order_start(const struct rv_core *c, struct rv_slot *s)
+static void want_up(const struct rv_core *c, struct rv_slot *s)
 {
-	if (c->closing)
-		return;
 	s->up = true;
 	s->held = false;
 	touch(c, s);
 	lift_below(c, s);
-	begin_anew(c, s);
+}
+
+/* A task that has finished well is what its dependents stand on: it runs again by a restart only. */
+static void order_start(const struct rv_core *c, struct rv_slot *s)
+{
+	bool finished = rv_node_of(c, s)->type == RV_TASK && s->state == RV_EXITED;
+
+	if (c->closing)
+		return;
+	want_up(c, s);
+	if (!finished)
+		begin_anew(c, s);
 }
 
 static void order_stop(const struct rv_core *c, struct rv_slot *s)
@@ -97,7 +106,8 @@ static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 {
 	if (c->closing || s->state == RV_ADOPTED)
 		return;
-	order_start(c, s);
+	want_up(c, s);
+	begin_anew(c, s);
 	s->recreating = false;
 	if (!rv_is_alive(s))
 		return;

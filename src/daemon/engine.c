@@ -72,7 +72,12 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	look.why = (enum rv_why)a->why;
 	look.other = a->other;
 	rv_tell_why(h, &look, rv_pump_name(g, a->other), &why);
-	rv_tell_state(h, &look, rv_buf_text(&why));
+	if (look.state == RV_KILLING && g->stop_signals > 1)
+		rv_say(RV_WARN, h->service->name, "killed");
+	else
+		rv_tell_state(h, &look, rv_buf_text(&why));
+	if (look.state == RV_STOPPED || look.state == RV_FAILED || look.state == RV_EXITED)
+		h->lived = false;
 	if (look.state == RV_READY)
 		rv_hands_proven(h);
 	rv_buf_fini(&why);
@@ -88,6 +93,33 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 	rv_buf_fini(&who);
 }
 
+/* Names of what was to run from the boot on and does not, "a, b, c". */
+static void name_missing(const struct rv_engine *g, struct rv_buf *to)
+{
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_service *s = g->hands[id].service;
+		enum rv_state state = rv_core_look(g->core, id).state;
+
+		if (s && s->enabled && state != RV_READY && state != RV_EXITED &&
+			state != RV_UNHEALTHY)
+			rv_buf_fmt(to, "%s%s", to->len ? ", " : "", s->name);
+	}
+}
+
+static void say_booted(const struct rv_engine *g, const char *time, bool degraded)
+{
+	struct rv_buf missing = {.max = 4096};
+
+	if (degraded)
+		name_missing(g, &missing);
+	if (degraded)
+		rv_say(RV_WARN, NULL, "boot is over after %s, degraded: without %s", time,
+			rv_buf_text(&missing));
+	else
+		rv_say(RV_INFO, NULL, "all ready after %s", time);
+	rv_buf_fini(&missing);
+}
+
 static void do_boot(struct rv_engine *g, const struct rv_action *a)
 {
 	char time[32];
@@ -98,8 +130,7 @@ static void do_boot(struct rv_engine *g, const struct rv_action *a)
 			       .probe_why; /* no other line will tell it: it did not fail by itself */
 	rv_text_dur((rv_now() - g->began) / RV_MS * RV_MS, time, sizeof(time));
 	if (a->verdict == RV_OK)
-		rv_say(RV_INFO, NULL, "all ready after %s%s", time,
-			a->degraded ? ", degraded: an optional service is missing" : "");
+		say_booted(g, time, a->degraded);
 	else
 		rv_say(RV_ERROR, NULL, "boot failed after %s: %s%s%s%s%s", time, first ? first : "",
 			first ? ": " : "", rv_why_text((enum rv_why)a->why),

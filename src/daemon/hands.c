@@ -241,6 +241,7 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 		rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
 		rv_reaper_note_output(w->reaper, h->service->id, sp->out);
 		h->facts.pid = out.pid;
+		h->lived = true;
 	}
 	rv_capture_spawned(h->capture);
 	if (h->prober)

@@ -35,6 +35,7 @@ struct rv_hands {
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
 	const char *listen_env[RV_LISTEN_VARS]; /* what a life has beyond it; NULL: no listeners */
+	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */
 };

@@ -179,7 +179,12 @@ static bool is_for_command(struct rv_engine *g, int number)
 
 	if (!g->commanded || number == SIGTERM || (number == SIGINT && ending))
 		return false;
-	return rv_engine_signal(g, g->conf->plan->exit_from, number, &e) || number != SIGINT;
+	/* What a terminal sends goes to a whole foreground group: the shell and what it waits for. */
+	if (number == SIGINT || number == SIGQUIT)
+		return rv_reaper_signal(g->world.reaper, g->plan->exit_from, number, RV_TO_GROUP) ||
+			number != SIGINT;
+	rv_engine_signal(g, g->plan->exit_from, number, &e);
+	return true;
 }
 
 void rv_engine_signalled(struct rv_engine *g, int number)

@@ -36,7 +36,7 @@ struct words { /* the command line */
 };
 
 static const char usage[] =
-	"usage: reeve [-v] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
+	"usage: reeve [-v | -q] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
 	"       reeve check [-c PATH]... [--plugin-dir DIR]\n"
 	"       reeve plan [-c PATH]... [--plugin-dir DIR]\n"
 	"       reeve version\n"
@@ -48,7 +48,7 @@ static const char usage[] =
 	"                     (default: " RV_CONFIG_DIR
 	"/reeve.yaml, then reeve.d/*.yaml beside it)\n"
 	"  --plugin-dir DIR   where NAME.so of each plugin is (default: " RV_PLUGIN_DIR ")\n"
-	"  -v                 log every change of state\n"
+	"  -v, -q             log every change of state; log nothing but warnings and errors\n"
 	"  -- COMMAND         the last service; signals go to it, its exit status is ours\n"
 	"check validates all that can be validated without starting; plan prints what would run.\n"
 	"See reeve(8), reeve.yaml(5), reevectl(1).\n";
@@ -98,22 +98,27 @@ static bool read_word(char **argv, int *i, struct words *w)
 
 	if (!strcmp(word, "-v") || !strcmp(word, "--verbose")) {
 		rv_say_level(RV_DEBUG);
-	} else if (takes_value(word, "-c", argv, i, &value) ||
+		return true;
+	}
+	if (!strcmp(word, "-q") || !strcmp(word, "--quiet")) {
+		rv_say_level(RV_WARN);
+		return true;
+	}
+	if (is_verb(word, w))
+		return true;
+	if (takes_value(word, "-c", argv, i, &value) ||
 		takes_value(word, "--config", argv, i, &value)) {
 		if (value)
 			w->paths[w->path_count++] = value;
 	} else if (takes_value(word, "--plugin-dir", argv, i, &value)) {
 		w->plugin_dir = value;
-	} else if (!is_verb(word, w)) {
+	} else {
 		fprintf(stderr, "reeve: unknown word '%s'; try reeve --help\n", word);
 		return false;
-	} else {
-		return true;
 	}
-	if (word[1] == 'v' || word[2] == 'v' || value)
-		return true;
-	fprintf(stderr, "reeve: %s needs a value; try reeve --help\n", word);
-	return false;
+	if (!value)
+		fprintf(stderr, "reeve: %s needs a value; try reeve --help\n", word);
+	return value != NULL;
 }
 
 static bool read_words(int argc, char **argv, struct words *w)

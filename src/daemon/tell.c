@@ -120,10 +120,10 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 
 	switch (look->state) {
 	case RV_READY:
-		rv_say(RV_INFO, name, "ready after %s (pid %d)%s",
-			rv_text_dur(
-				(look->ready - look->started) / RV_MS * RV_MS, time, sizeof(time)),
-			(int)h->facts.pid,
+		rv_text_dur((look->ready - look->started) / RV_MS * RV_MS, time, sizeof(time));
+		rv_say(RV_INFO, name, "ready %s%s (pid %d)%s",
+			look->ready - look->started < RV_MS ? "at once" : "after ",
+			look->ready - look->started < RV_MS ? "" : time, (int)h->facts.pid,
 			look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
 		break;
 	case RV_FAILED: failed(h, look, why); break;
@@ -132,7 +132,7 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 			rv_text_dur((look->due - look->since) / RV_MS * RV_MS, time, sizeof(time)));
 		break;
 	case RV_EXITED: rv_say(RV_INFO, name, "finished"); break;
-	case RV_STOPPED: rv_say(RV_INFO, name, "stopped"); break;
+	case RV_STOPPED: rv_say(h->lived ? RV_INFO : RV_DEBUG, name, "stopped"); break;
 	case RV_UNHEALTHY: rv_say(RV_WARN, name, "unhealthy: %s", why); break;
 	case RV_KILLING: rv_say(RV_WARN, name, "did not stop in time: killed"); break;
 	case RV_ADOPTED: rv_say(RV_INFO, name, "runs already: adopted, never signalled"); break;

@@ -38,6 +38,17 @@ def sanitized():
         return False
 
 
+def terminal():
+    """(master, slave) of a new terminal; the test is skipped where the machine has none to give."""
+    import pty
+
+    import pytest
+    try:
+        return pty.openpty()
+    except OSError as e:
+        pytest.skip("no terminal can be made here (is /dev/pts mounted?): %s" % e)
+
+
 class Late(AssertionError):
     """A bounded wait that ran out."""
 

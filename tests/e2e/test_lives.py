@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import harness
 from harness import until
 
 
@@ -170,8 +171,7 @@ def test_uptime_and_pid_are_shown(reeve):
 
 
 def test_a_command_has_our_terminal(reeve):
-    import pty
-    main, terminal = pty.openpty()
+    main, terminal = harness.terminal()
     r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
               args=("--", "/bin/sh", "-c", 'test -t 0 && test -t 1 && read line && echo "got $line"; exit 4'),
               wrap=("/bin/sh", "-c", 'exec "$0" "$@" <%s >%s' % ((os.ttyname(terminal),) * 2)))
@@ -194,3 +194,60 @@ def test_a_signal_before_the_command_was_started_gives_its_own_status(reeve, num
     assert r.wait() == 128 + number
     assert "slow: stopped" in r.stderr
     assert not os.path.exists(r.path("ran"))
+
+
+def test_ctrl_c_reaches_what_the_shell_of_a_command_waits_for(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}", args=("--", "/bin/sh", "-c", "echo up; sleep 1000; echo not-reached"))
+    r.wait_text("up", source="stdout")
+    until("the shell to wait", lambda: any(harness.cmdline(p) == "sleep 1000" for p in harness.tree_of(r.pid)))
+    r.signal(signal.SIGINT)
+    assert r.wait() == 130
+    assert "not-reached" not in r.stdout
+
+
+def test_starting_a_finished_task_disturbs_nobody_and_a_restart_runs_it_again(reeve):
+    r = reeve("""
+services:
+  prepare: {command: [/bin/sh, -c, 'echo run >> runs'], type: task, working-dir: "${env.TMPDIR}"}
+  app: {command: [/bin/sleep, "1000"], needs: [prepare]}
+""")
+    r.wait_ready()
+    app = r.service("app")["pid"]
+    assert r.ctl("start", "prepare").returncode == 0
+    assert r.ctl("start", "--all").returncode == 0
+    assert (r.service("app")["pid"], r.read("runs").split()) == (app, ["run"])
+    assert r.ctl("restart", "prepare").returncode == 0
+    r.wait_state("app", "ready")
+    assert r.read("runs").split() == ["run", "run"]
+    assert r.service("app")["pid"] != app
+    assert r.term() == 0
+
+
+def test_a_boot_that_an_operator_cut_short_names_what_is_missing(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  slow: {command: [/bin/sleep, "1000"], needs: [a], ready: {exec: [/bin/false], timeout: 20s}}
+""")
+    r.wait_state("slow", "starting")
+    assert r.ctl("stop", "a").returncode == 0
+    r.wait_text("degraded: without a, slow")
+    assert "all ready" not in r.stderr
+    assert r.term() == 0
+
+
+def test_what_never_ran_is_not_said_to_have_stopped(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/nonexistent], needs: [a]}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""")
+    assert r.wait() == 10
+    assert "a: stopped" in r.stderr and "c: stopped" not in r.stderr
+
+
+def test_a_quiet_reeve_leaves_the_terminal_to_its_command(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}", args=("-q", "--", "/bin/echo", "hello"))
+    assert r.wait() == 0
+    assert (r.stdout, r.stderr) == ("hello\n", "")

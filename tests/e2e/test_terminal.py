@@ -1,7 +1,6 @@
 """reeve at a terminal, and the state that it inherits (R-92, R-95)."""
 import fcntl
 import os
-import pty
 import signal
 import struct
 import subprocess
@@ -79,7 +78,7 @@ def at_terminal(reeve, monkeypatch):
     made = []
 
     def start(text, foreground=True, args=()):
-        master, slave = pty.openpty()
+        master, slave = harness.terminal()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         mode = termios.tcgetattr(slave)
         mode[3] |= termios.TOSTOP  # who writes from the background is stopped, unless it does not care
