@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 
 #include "daemon/hostinside.h"
+#include "daemon/proc.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -211,17 +212,9 @@ static void on_out(struct ev_loop *loop, ev_io *w, int events)
 /* 'R' that wants to run, 'S' that sleeps, 'D' that waits for a disk, ...; 0: not to be told. */
 static char state_of(pid_t pid)
 {
-	struct rv_buf text = {0};
-	const char *behind;
-	char path[40], state = 0;
+	struct rv_proc p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (rv_file_read(path, &text, 4096)) {
-		behind = strrchr(rv_buf_text(&text), ')');
-		state = behind && behind[1] == ' ' ? behind[2] : 0;
-	}
-	rv_buf_fini(&text);
-	return state;
+	return rv_proc_look(pid, &p) ? p.state : 0;
 }
 
 /* A host that is in one turn for four of our own ticks hangs; time that passed while nobody ran (a

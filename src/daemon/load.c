@@ -2,6 +2,7 @@
 #include "daemon/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/ident.h"
+#include "daemon/spawn.h"
 #include "sys/fd.h"
 
 extern char **environ;
@@ -82,37 +84,40 @@ static const char *path_of(const struct rv_service *s)
 	for (size_t i = 0; s->env && s->env[i]; i++)
 		if (!strncmp(s->env[i], "PATH=", 5))
 			return s->env[i] + 5;
-	return "/usr/local/bin:/usr/bin:/bin";
+	return RV_SPAWN_PATH;
 }
 
-static bool is_program(const char *path, int *why)
+static bool is_program(int dir, const char *path, int *why)
 {
 	struct stat st;
 
-	if (stat(path, &st))
+	if (fstatat(dir, path, &st, 0))
 		*why = errno;
 	else if (!S_ISREG(st.st_mode))
 		*why = EACCES;
-	else if (!access(path, X_OK))
+	else if (!faccessat(dir, path, X_OK, 0))
 		return true;
 	else
 		*why = errno;
 	return false;
 }
 
+/* As a spawn will: a relative path, and an empty element of PATH, begin in the service's own working folder. */
 static bool find_program(const struct rv_service *s, int *why)
 {
 	const char *name = s->argv[0], *p = path_of(s), *end;
+	rv_auto_fd dir = open(
+		s->working_dir ? s->working_dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char path[PATH_MAX];
 
 	*why = ENOENT;
 	if (strchr(name, '/'))
-		return is_program(name, why);
+		return is_program(dir, name, why);
 	for (;; p = end + 1) {
 		end = strchrnul(p, ':');
-		if ((size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)(end - p), p, name) <
-				sizeof(path) &&
-			is_program(path, why))
+		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - p), p,
+			    end > p ? "/" : "", name) < sizeof(path) &&
+			is_program(dir, path, why))
 			return true;
 		if (!*end)
 			return false;

@@ -20,7 +20,6 @@
 #define STACK_BYTES 65536
 #define GUARD_BYTES 4096
 #define LISTEN_PID  "LISTEN_PID="
-#define PRESET_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* What every spawn of this process shares. Set once; there is one thread. */
 static struct {
@@ -148,7 +147,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 
 	if (!strchr(s->argv[0], '/')) {
 		search = env_value(s->env, "PATH");
-		search = search ? search : PRESET_PATH;
+		search = search ? search : RV_SPAWN_PATH;
 		path = strlen(search) + strlen(s->argv[0]) + 3;
 	}
 	block = malloc(envs + 2 * fds + listen + path);

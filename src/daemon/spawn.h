@@ -9,6 +9,9 @@
 
 #include "base/err.h"
 
+/* Where programs are sought for a service without a PATH of its own. */
+#define RV_SPAWN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 struct rv_spawn_fd {
 	int ours; /* stays open here */
 	int child; /* number over there, >= 3, sorted or not; or 0: stdin instead of /dev/null */

@@ -127,3 +127,25 @@ def test_a_variable_of_the_convention_is_used_and_shown_with_its_source(once, tm
         got = once("plan", "-c", "a.yaml", "--plugin-dir", harness.PLUGINS, env={variable: given})
         assert got.returncode == 0, got.stderr
         assert (shown in got.stdout) == there and ("(variable %s)" % variable in got.stdout) == there
+
+
+def test_check_seeks_programs_where_a_start_does(once, tmp_path):
+    """Relative to the working folder, and without a PATH in the same folders."""
+    program = tmp_path / "app" / "server"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    text = """
+services:
+  path: {command: [./server], working-dir: %(app)s}
+  empty: {command: [server], working-dir: %(app)s, environment: {PATH: "/nowhere:"}}
+  none: {command: [ldconfig, -p], inherit-environment: none}
+""" % {"app": program.parent}
+    (tmp_path / "reeve.yaml").write_text(text)
+    args = ("-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    got = once("check", *args)
+    assert (got.returncode, got.stderr) == (0, ""), got.stderr
+    program.unlink()
+    got = once("check", *args)
+    assert got.returncode == 78
+    assert "service path: cannot execute ./server: No such file" in got.stderr and "service empty: cannot execute server" in got.stderr
