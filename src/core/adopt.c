@@ -67,6 +67,33 @@ static void carry_over(struct rv_core *n, const struct rv_core *old)
 	n->unsettled = true;
 }
 
+/* It has failed, or is still being ended for it. */
+static bool is_failure(const struct rv_slot *s)
+{
+	return rv_is_alive(s) ? s->after == RV_AFTER_FAILED : s->done && s->state == RV_FAILED;
+}
+
+/* What the boot has failed by is not there any more, or begins anew: the next one that failed counts. */
+static void blame_anew(struct rv_core *n, const struct rv_core *old)
+{
+	rv_id id = n->first_failure;
+
+	if (n->boot != RV_BOOT_UNDER_WAY || id == RV_NO_ID || RV_FAULT(36) ||
+		(is_present(n->plan, id) && !rv_slots(old)[id].retired))
+		return;
+	n->first_failure = RV_NO_ID;
+	for (size_t r = 0; r < n->plan->present; r++) {
+		id = n->plan->order[r];
+		const struct rv_slot *s = &rv_slots(n)[id];
+		if (!is_failure(s) || !n->plan->node[id].essential ||
+			(n->first_failure != RV_NO_ID &&
+				s->since >= rv_slots(n)[n->first_failure].since))
+			continue;
+		n->first_failure = id;
+		n->first_why = s->end_why;
+	}
+}
+
 void rv_core_adopt(struct rv_core *n, const struct rv_plan *p, const struct rv_core *old)
 {
 	rv_core_lay_out(n, p);
@@ -87,6 +114,7 @@ void rv_core_adopt(struct rv_core *n, const struct rv_plan *p, const struct rv_c
 		else
 			s->generation = generation;
 	}
+	blame_anew(n, old);
 	rv_ground_recount(n);
 	for (size_t r = 0; r < p->present; r++) {
 		struct rv_slot *s = &rv_slots(n)[p->order[r]];

@@ -363,6 +363,9 @@ static void law_boot(struct sim *s, const struct rv_action *a)
 			l.state == RV_FAILED && (l.flags & RV_LOOK_WANTED) && !s->reloading)
 			convict(s, "the boot is fine though %u failed", id);
 	}
+	if (a->verdict == RV_FAIL &&
+		(a->id >= s->graph->plan.nodes || !s->graph->node[a->id].present))
+		convict(s, "the boot fails by the name of %u, which is not there", a->id);
 	if (a->verdict == RV_FAIL && s->graph->plan.rollback && !s->fast->closing(s->core))
 		convict(s, "a failed boot is not rolled back");
 }

@@ -46,6 +46,7 @@ static const char *const faults[] = {
 	[33] = "shutdown does not follow the soft edges",
 	[34] = "what a main process left behind is not asked to leave",
 	[35] = "a group is asked twice",
+	[36] = "a boot fails by what a reload took away",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000
