@@ -322,7 +322,7 @@ struct rv_control *rv_control_create(
 	}
 	k->loop = loop;
 	k->engine = engine;
-	if (!find_owner(k, conf, e) || !rv_ctlsock_open(&k->sock, conf->runtime_dir, &k->perm, e)) {
+	if (!find_owner(k, conf, e) || !rv_ctlsock_open(&k->sock, conf->runtime_dir, &k->perm, false, e)) {
 		free(k);
 		return NULL;
 	}
@@ -347,7 +347,7 @@ bool rv_control_restore(struct rv_control *k, struct rv_err *e)
 
 	if (rv_ctlsock_is_ours(&k->sock))
 		return true;
-	if (!rv_ctlsock_open(&fresh, rv_engine_conf(k->engine)->runtime_dir, &k->perm, e))
+	if (!rv_ctlsock_open(&fresh, rv_engine_conf(k->engine)->runtime_dir, &k->perm, true, e))
 		return false;
 	ev_io_stop(k->loop, &k->accept);
 	rv_ctlsock_close(&k->sock);

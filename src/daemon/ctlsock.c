@@ -13,8 +13,8 @@
 
 #include "sys/fd.h"
 
-#define BACKLOG	   64
-#define LOCK_TRIES 100 /* of 10 ms */
+#define BACKLOG	    64
+#define LOCK_PAUSES 100 /* of 10 ms */
 
 static void fill_address(struct sockaddr_un *a, const char *path)
 {
@@ -80,12 +80,12 @@ static bool look_at_path(const char *path, bool *stale, struct rv_err *e)
 
 /* Two that start at one time must not both find the same stale socket. Bounded: the folder may be open to
    others, and a lock of theirs must not keep us from starting. */
-static int lock_folder(const char *dir)
+static int lock_folder(const char *dir, int pauses)
 {
 	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB); i++)
+	for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && i < pauses; i++)
 		nanosleep(&pause, NULL);
 	return fd;
 }
@@ -144,11 +144,11 @@ static bool put_in_place(const char *temp, const char *path, bool stale, struct 
 	return rv_fail_errno(e, number, "cannot put it in its place");
 }
 
-static bool open_at(
-	struct rv_ctlsock *s, const char *dir, const struct rv_ctlsock_perm *perm, struct rv_err *e)
+static bool open_at(struct rv_ctlsock *s, const char *dir, const struct rv_ctlsock_perm *perm,
+	bool hasty, struct rv_err *e)
 {
 	rv_auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rv_auto_fd lock = lock_folder(dir);
+	rv_auto_fd lock = lock_folder(dir, hasty ? 0 : LOCK_PAUSES);
 	char temp[sizeof(s->path)];
 	struct stat st;
 	bool stale;
@@ -173,8 +173,8 @@ static bool open_at(
 	return true;
 }
 
-bool rv_ctlsock_open(
-	struct rv_ctlsock *s, const char *dir, const struct rv_ctlsock_perm *perm, struct rv_err *e)
+bool rv_ctlsock_open(struct rv_ctlsock *s, const char *dir, const struct rv_ctlsock_perm *perm,
+	bool hasty, struct rv_err *e)
 {
 	int n = snprintf(s->path, sizeof(s->path), "%s/control.sock", dir);
 
@@ -190,7 +190,7 @@ bool rv_ctlsock_open(
 			"cannot open the control socket %s (reeve.runtime-dir chooses another "
 			"folder)",
 			s->path);
-	return open_at(s, dir, perm, e);
+	return open_at(s, dir, perm, hasty, e);
 }
 
 bool rv_ctlsock_is_ours(const struct rv_ctlsock *s)

@@ -22,9 +22,10 @@ struct rv_ctlsock_perm {
 };
 
 /* Makes DIR when it is missing and listens on DIR/control.sock. A socket that nobody listens on is
-   replaced in one step; a live one, or anything that is no socket, is refused and left alone. */
+   replaced in one step; a live one, or anything that is no socket, is refused and left alone. Another that starts there
+   at this moment is waited for, at most a second; not when `hasty`, as in the loop. */
 bool rv_ctlsock_open(struct rv_ctlsock *s, const char *dir, const struct rv_ctlsock_perm *perm,
-	struct rv_err *e);
+	bool hasty, struct rv_err *e);
 /* True while our socket is what the path leads to. */
 bool rv_ctlsock_is_ours(const struct rv_ctlsock *s);
 /* Closes, and removes the path if it is still ours. */

@@ -28,7 +28,7 @@ static inline int rv_fd_steal(int *fd)
 }
 
 /* A descriptor that stays long is moved out of the low numbers (CLOEXEC), so that those are free for what is
-   handed to a new process: see RV_FD_LOW in the spawn. Returns the new number; fd itself when none is free. */
+   handed to a new process, which copies the table up to the highest of these. Returns the new number; fd itself when none is free. */
 #define RV_FD_LOW 64
 int rv_fd_lift(int fd);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -1544,6 +1545,23 @@ static void a_socket_that_vanished_comes_back(void **state)
 	close(after);
 }
 
+static void a_lock_on_its_folder_does_not_hold_the_loop_when_it_comes_back(void **state)
+{
+	struct stage *s = *state;
+	int lock = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+	rv_time before = rv_now();
+	struct rv_err e;
+
+	assert_int_equal(flock(lock, LOCK_EX), 0);
+	unlink(s->path);
+	assert_true(rv_control_restore(s->control, &e));
+	assert_true(rv_now() - before < 900 * RV_MS); /* a start would wait for a second */
+	fd = dial(s->path);
+	assert_true(fd >= 0);
+	close(fd);
+	close(lock);
+}
+
 static void a_runtime_dir_is_made_when_missing_and_a_bad_one_is_named(void **state)
 {
 	struct stage *s = *state;
@@ -1619,6 +1637,7 @@ int main(void)
 		TEST(owner_and_group_are_as_configured),
 		TEST(only_what_is_still_ours_is_removed),
 		TEST(a_socket_that_vanished_comes_back),
+		TEST(a_lock_on_its_folder_does_not_hold_the_loop_when_it_comes_back),
 		TEST(a_runtime_dir_is_made_when_missing_and_a_bad_one_is_named),
 	};
 
