@@ -14,6 +14,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "bound(seconds): the most time that this test may take")
     config.addinivalue_line("markers", "pid1: needs a process namespace of its own (skipped where it cannot be made)")
     config.addinivalue_line("markers", "root: needs root (skipped otherwise)")
+    # A shell without job control starts what is in its background with INT ignored, and our children would inherit that.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(hookwrapper=True)
