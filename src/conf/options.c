@@ -15,6 +15,7 @@ struct value {
 	const struct rv_tree *tree; /* NULL: not from a file */
 	const char *text;
 	struct rv_place at;
+	enum rv_from from;
 };
 
 /* Says what is expected; the value itself is shown only if it is no secret and stands in a file. */
@@ -24,7 +25,10 @@ static void refuse(struct rv_read *r, const struct value *v, const char *expecte
 		rv_read_refuse(r, v->tree, expected);
 	else if (v->tree)
 		rv_read_complain(r, v->at, "must be %s", expected);
-	else if (v->key->env)
+	else if (v->from == RV_FROM_PRESET)
+		rv_read_complain(
+			r, v->at, "must be %s; the default of the plugin is not", expected);
+	else
 		rv_read_complain(r, v->at, "must be %s; the environment variable %s is not",
 			expected, v->key->env);
 }
@@ -343,6 +347,7 @@ static void read_option(struct rv_read *r, struct rv_option *o, const struct rv_
 		if (!v.text)
 			return;
 	}
+	v.from = o->from;
 	rv_read_enter(r, o->key->name);
 	set(r, o, v);
 	rv_read_leave(r);

@@ -145,9 +145,9 @@ static void take_log_file(
 		d->s.log.path = rv_arena_strdup(&w->conf.arena, path);
 	} else {
 		rv_complain(c, d->s.at,
-			"the log file of service '%s' must be an absolute path or -, "
-			"not %s",
-			d->s.name, path);
+			"the log file of service '%s' must be an absolute path or -; what its "
+			"option or variable says is neither",
+			d->s.name);
 	}
 }
 

@@ -485,6 +485,24 @@ static void a_bad_variable_is_named_without_its_value(void **state)
 		"quotes); the environment variable P_PORT is not\n");
 }
 
+/* A plugin's own mistake is not passed off as an option that nobody set. */
+static void a_default_that_its_own_table_refuses_is_told(void **state)
+{
+	static const struct rv_key wrong[] = {
+		{"wait", RV_KEY_DURATION, 0, 0, "5", "P_WAIT", "how long"},
+		{"jobs", RV_KEY_INT, 1, 8, "9", NULL, "how many"}};
+	static const struct rv_plugin_table mistaken[] = {
+		{.name = "p", .keys = wrong, .key_count = COUNT(wrong)}};
+
+	(void)state;
+	refuse_given((struct given){"services: {s: {plugin: p, command: x}}\n", .tables = mistaken,
+			     .table_count = 1},
+		"t.yaml:1:12: options.wait of service 's' must be a duration such as 250ms, 5s or "
+		"2m; the default of the plugin is not\n"
+		"t.yaml:1:12: options.jobs of service 's' must be a number from 1 to 8 (without "
+		"quotes); the default of the plugin is not\n");
+}
+
 static void unknown_and_broken_plugins_are_told_at_their_place(void **state)
 {
 	(void)state;
@@ -525,6 +543,7 @@ int main(void)
 		cmocka_unit_test(structured_options_become_json),
 		cmocka_unit_test(options_are_checked_by_the_table),
 		cmocka_unit_test(a_bad_variable_is_named_without_its_value),
+		cmocka_unit_test(a_default_that_its_own_table_refuses_is_told),
 		cmocka_unit_test(unknown_and_broken_plugins_are_told_at_their_place),
 	};
 

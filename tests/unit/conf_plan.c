@@ -430,8 +430,8 @@ static void a_recipe_can_be_wrong(void **state)
 	refuse_recipe("services:\n  a: {plugin: p}\n  b: {plugin: p}\n", same,
 		"t.yaml:3:3: port 81 of service 'b' clashes with service 'a' (t.yaml:2:3)\n");
 	refuse_recipe("services: {a: {plugin: p}}\n", relative,
-		"t.yaml:1:12: the log file of service 'a' must be an absolute path or -, not "
-		"p.log\n");
+		"t.yaml:1:12: the log file of service 'a' must be an absolute path or -; "
+		"what its option or variable says is neither\n");
 }
 
 static void the_effective_port_of_a_plugin_may_be_its_own_listener(void **state)
