@@ -143,7 +143,8 @@ static bool add_reference(
 	name[whole.n] = 0;
 	rv_read_complain(r, v->at, "uses ${%s}, which is unknown%s; a literal ${ is written $${",
 		name,
-		rv_read_hint(name, known, sizeof(known) / sizeof(known[0]), hint, sizeof(hint)));
+		rv_read_hint(name + strspn(name, " "), known, sizeof(known) / sizeof(known[0]),
+			hint, sizeof(hint)));
 	return false;
 }
 
