@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -12,13 +13,30 @@ enum { SHOWN = 1000 }; /* lines; the rest is only counted */
 void rv_complaints_fini(struct rv_complaints *c)
 {
 	rv_buf_fini(&c->text);
-	c->errors = c->warnings = 0;
+	free(c->list);
+	*c = (struct rv_complaints){0};
+}
+
+/* Without memory it is in the text only. */
+static void list(struct rv_complaints *c, const struct rv_complaint *one)
+{
+	if (c->count == c->room) {
+		size_t room = c->room ? c->room * 2 : 16;
+		struct rv_complaint *more = reallocarray(c->list, room, sizeof(*more));
+
+		if (!more)
+			return;
+		c->list = more;
+		c->room = room;
+	}
+	c->list[c->count++] = *one;
 }
 
 RV_PRINTF(4, 0)
-static void add(struct rv_complaints *c, struct rv_place at, const char *kind, const char *format,
-	va_list ap)
+static void add(
+	struct rv_complaints *c, struct rv_place at, bool warning, const char *format, va_list ap)
 {
+	struct rv_complaint one = {.start = c->text.len, .warning = warning};
 	char text[6000];
 	int n = vsnprintf(text, sizeof(text), format, ap);
 
@@ -33,13 +51,19 @@ static void add(struct rv_complaints *c, struct rv_place at, const char *kind, c
 		n = sizeof(text) - 1;
 	if (at.file && *at.file) {
 		rv_text_visible(&c->text, at.file, strlen(at.file));
+		one.file_len = c->text.len - one.start;
+		one.line = at.line;
+		one.column = at.line ? at.column : 0;
 		if (at.line)
 			rv_buf_fmt(&c->text, ":%u:%u", at.line, at.column);
 		rv_buf_str(&c->text, ": ");
 	}
-	rv_buf_str(&c->text, kind);
+	rv_buf_str(&c->text, warning ? "warning: " : "");
+	one.text = c->text.len;
 	rv_text_visible(&c->text, text, (size_t)n);
+	one.end = c->text.len;
 	rv_buf_str(&c->text, "\n");
+	list(c, &one);
 }
 
 void rv_complain(struct rv_complaints *c, struct rv_place at, const char *format, ...)
@@ -48,7 +72,7 @@ void rv_complain(struct rv_complaints *c, struct rv_place at, const char *format
 
 	c->errors++;
 	va_start(ap, format);
-	add(c, at, "", format, ap);
+	add(c, at, false, format, ap);
 	va_end(ap);
 }
 
@@ -58,6 +82,6 @@ void rv_complain_softly(struct rv_complaints *c, struct rv_place at, const char 
 
 	c->warnings++;
 	va_start(ap, format);
-	add(c, at, "warning: ", format, ap);
+	add(c, at, true, format, ap);
 	va_end(ap);
 }

@@ -22,6 +22,14 @@
 struct rv_complaints {
 	struct rv_buf text;
 	size_t errors, warnings;
+	struct rv_complaint *list; /* those in `text`, for programs */
+	size_t count, room;
+};
+/* Positions in the text of all: the file begins at `start`, the sentence is from `text` to before `end`. */
+struct rv_complaint {
+	size_t start, file_len, text, end;
+	uint32_t line, column; /* 0: none */
+	bool warning;
 };
 void rv_complaints_fini(struct rv_complaints *c);
 

@@ -47,6 +47,36 @@ static void a_missing_file_is_named(void **state)
 	rv_complaints_fini(&c);
 }
 
+static void assert_part(
+	const struct rv_complaints *c, size_t start, size_t end, const char *expected)
+{
+	assert_int_equal(end - start, strlen(expected));
+	assert_memory_equal(c->text.data + start, expected, end - start);
+}
+
+static void a_program_finds_the_parts_of_each_complaint(void **state)
+{
+	const struct rv_place at = {"a:b.yaml", 3, 14}, whole = {"c.yaml", 0, 0},
+			      nowhere = {"", 0, 0};
+	struct rv_complaints c = {0};
+
+	(void)state;
+	rv_complain(&c, at, "wrong: %s", "x\ny");
+	rv_complain_softly(&c, whole, "odd");
+	for (int i = 0; i < 40; i++)
+		rv_complain(&c, nowhere, "lost");
+	assert_int_equal(c.count, 42);
+	assert_part(&c, c.list[0].start, c.list[0].start + c.list[0].file_len, "a:b.yaml");
+	assert_part(&c, c.list[0].text, c.list[0].end, "wrong: x\ny");
+	assert_true(c.list[0].line == 3 && c.list[0].column == 14 && !c.list[0].warning);
+	assert_part(&c, c.list[1].start, c.list[1].start + c.list[1].file_len, "c.yaml");
+	assert_part(&c, c.list[1].text, c.list[1].end, "odd");
+	assert_true(c.list[1].line == 0 && c.list[1].warning);
+	assert_int_equal(c.list[41].file_len, 0);
+	assert_part(&c, c.list[41].text, c.list[41].end, "lost");
+	rv_complaints_fini(&c);
+}
+
 /* The daemon reads in its loop: nothing that a path names may hold it. */
 static void only_regular_files_are_read_and_none_is_waited_for(void **state)
 {
@@ -421,6 +451,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_yaml_is_refused_with_its_place),
 		cmocka_unit_test(an_empty_file_or_a_list_is_no_configuration),
 		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_program_finds_the_parts_of_each_complaint),
 		cmocka_unit_test(only_regular_files_are_read_and_none_is_waited_for),
 		cmocka_unit_test(a_key_written_twice_is_refused_with_both_places),
 		cmocka_unit_test(a_double_key_is_found_among_many),
