@@ -340,11 +340,25 @@ int rv_show_results(const struct rv_words *w, const cJSON *result)
 
 /* --- the rest ---------------------------------------------------------------------------------- */
 
+/* As `reeve check` prints it. */
+static void print_complaint(FILE *to, const cJSON *c)
+{
+	fputs(text_of(c, "file"), to);
+	if (is_number(c, "line"))
+		fprintf(to, ":%.0f:%.0f", number_of(c, "line"), number_of(c, "column"));
+	fprintf(to, "%s%s%s\n", *text_of(c, "file") ? ": " : "",
+		is_true(c, "warning") ? "warning: " : "", text_of(c, "text"));
+}
+
 int rv_show_check(const cJSON *result)
 {
+	const cJSON *c, *complaints = cJSON_GetObjectItemCaseSensitive(result, "complaints");
 	double errors = number_of(result, "errors"), warnings = number_of(result, "warnings");
+	FILE *to = errors > 0 ? stderr : stdout;
 
-	fputs(text_of(result, "text"), errors > 0 ? stderr : stdout);
+	cJSON_ArrayForEach(c, complaints) print_complaint(to, c);
+	if (cJSON_GetArraySize(complaints) < errors + warnings)
+		fputs("more mistakes are not shown\n", to);
 	if (errors > 0) {
 		fprintf(stderr, "reevectl: %.0f error%s, %.0f warning%s; reeve runs on as it is\n",
 			errors, errors > 1 ? "s" : "", warnings,

@@ -83,6 +83,10 @@ void rv_verb_check(struct rv_conn *c, const struct rv_request *r);
 void rv_verb_plan(struct rv_conn *c, const struct rv_request *r);
 void rv_verb_plugins(struct rv_conn *c, const struct rv_request *r);
 
+/* ctlservice.c: one service of the plan, as an object. */
+void rv_verb_put_planned(
+	struct rv_buf *to, const struct rv_mask *mask, const struct rv_conf *conf, rv_id id);
+
 /* ctlwait.c */
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, stop, restart */
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);

@@ -10,6 +10,29 @@
 #include "daemon/load.h"
 #include "wire/json.h"
 
+/* Without a place: null for what it lacks. */
+static void put_complaint(
+	struct rv_buf *out, const struct rv_complaints *all, const struct rv_complaint *one)
+{
+	const char *text = rv_buf_text(&all->text);
+
+	RV_JSON_LIT(out, "{\"file\":");
+	if (one->file_len)
+		rv_json_strn(out, text + one->start, one->file_len);
+	else
+		RV_JSON_LIT(out, "null");
+	if (one->line) {
+		rv_buf_fmt(out, ",\"line\":%u,\"column\":%u", one->line, one->column);
+	} else {
+		RV_JSON_LIT(out, ",\"line\":null,\"column\":null");
+	}
+	RV_JSON_LIT(out, ",\"warning\":");
+	rv_json_bool(out, one->warning);
+	RV_JSON_LIT(out, ",\"text\":");
+	rv_json_strn(out, text + one->text, one->end - one->text);
+	RV_JSON_LIT(out, "}");
+}
+
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_control *k = c->control;
@@ -28,69 +51,15 @@ void rv_verb_check(struct rv_conn *c, const struct rv_request *r)
 	rv_json_int(out, (int64_t)found.errors);
 	RV_JSON_LIT(out, ",\"warnings\":");
 	rv_json_int(out, (int64_t)found.warnings);
-	RV_JSON_LIT(out, ",\"text\":");
-	rv_json_strn(out, rv_buf_text(&found.text), found.text.len);
-	RV_JSON_LIT(out, "}");
+	RV_JSON_LIT(out, ",\"complaints\":[");
+	for (size_t i = 0; i < found.count; i++) {
+		if (i)
+			RV_JSON_LIT(out, ",");
+		put_complaint(out, &found, &found.list[i]);
+	}
+	RV_JSON_LIT(out, "]}");
 	rv_rpc_end(out);
 	rv_complaints_fini(&found);
-}
-
-/* A word of a command, or a path, with *** for what must not be shown. */
-static void put_masked(struct rv_buf *out, const struct rv_mask *mask, const char *word)
-{
-	struct rv_buf text = {0};
-
-	rv_mask_add(mask, word, &text);
-	rv_json_strn(out, rv_buf_text(&text), text.len);
-	rv_buf_fini(&text);
-}
-
-static void put_argv(struct rv_buf *out, const struct rv_mask *mask, const struct rv_service *s)
-{
-	if (!s->argv) {
-		RV_JSON_LIT(out, "null");
-		return;
-	}
-	RV_JSON_LIT(out, "[");
-	for (size_t i = 0; s->argv[i]; i++) {
-		if (i)
-			RV_JSON_LIT(out, ",");
-		put_masked(out, mask, s->argv[i]);
-	}
-	RV_JSON_LIT(out, "]");
-}
-
-/* Names only: values of environment variables never leave. */
-static void put_env_names(struct rv_buf *out, const struct rv_service *s)
-{
-	RV_JSON_LIT(out, "[");
-	for (size_t i = 0; s->env && s->env[i]; i++) {
-		if (i)
-			RV_JSON_LIT(out, ",");
-		rv_json_strn(out, s->env[i], strcspn(s->env[i], "="));
-	}
-	RV_JSON_LIT(out, "]");
-}
-
-static void put_planned(struct rv_buf *out, const struct rv_mask *mask, const struct rv_service *s)
-{
-	RV_JSON_LIT(out, "{\"name\":");
-	rv_json_str(out, s->name);
-	RV_JSON_LIT(out, ",\"plugin\":");
-	rv_json_str(out, s->plugin);
-	RV_JSON_LIT(out, ",\"enabled\":");
-	rv_json_bool(out, s->enabled);
-	RV_JSON_LIT(out, ",\"argv\":");
-	put_argv(out, mask, s);
-	RV_JSON_LIT(out, ",\"user\":");
-	rv_json_str(out, s->user);
-	RV_JSON_LIT(out, ",\"group\":");
-	rv_json_str(out, s->group);
-	RV_JSON_LIT(out, ",\"working_dir\":");
-	put_masked(out, mask, s->working_dir ? s->working_dir : "/");
-	RV_JSON_LIT(out, ",\"environment\":");
-	put_env_names(out, s);
-	RV_JSON_LIT(out, "}");
 }
 
 void rv_verb_plan(struct rv_conn *c, const struct rv_request *r)
@@ -112,7 +81,7 @@ void rv_verb_plan(struct rv_conn *c, const struct rv_request *r)
 	for (size_t i = 0; conf->plan && i < conf->plan->present; i++) {
 		if (i)
 			RV_JSON_LIT(out, ",");
-		put_planned(out, mask, &conf->services[conf->plan->order[i]]);
+		rv_verb_put_planned(out, mask, conf, conf->plan->order[i]);
 	}
 	RV_JSON_LIT(out, "]}");
 	rv_rpc_end(out);

@@ -52,6 +52,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
 	src/daemon/ctllogs.c \
 	src/daemon/ctlplan.c \
+	src/daemon/ctlservice.c \
 	src/daemon/ctlsock.c src/daemon/ctlsock.h \
 	src/daemon/ctlwait.c \
 	src/daemon/verbs.c

@@ -257,6 +257,28 @@ def test_a_check_of_broken_files_is_1_and_changes_nothing(reeve):
     assert r.term() == 0
 
 
+def test_check_and_plan_are_for_jq_as_well(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    got = r.ctl("--json", "check")
+    assert got.returncode == 0 and json.loads(got.stdout)["complaints"] == []
+    plan = {s["name"]: s for s in json.loads(r.ctl("--json", "plan").stdout)["services"]}
+    assert list(plan)[:2] == ["db", "web"], "in start order"
+    assert plan["db"]["argv"] == ["/bin/sleep", "1000"] and plan["db"]["ready"] is None
+    assert plan["web"]["needs"] == [{"name": "db", "until": "ready"}]
+    assert plan["slow"]["ready"]["tcp"] == "127.0.0.1:1" and plan["slow"]["ready"]["timeout_ms"] == 60000
+    assert plan["db"]["stop"][-1]["signal"] == "KILL" and plan["db"]["log"]["path"].endswith("/db.log")
+    assert "STORY_MARK" in plan["db"]["environment"] and r.mark not in json.dumps(plan)
+    r.write("reeve.yaml", "services:\n  web: {comand: [/bin/true]}\n  a: {command: [/bin/true], needs: [b]}\n")
+    got = r.ctl("--json", "check")
+    answer = json.loads(got.stdout)
+    assert got.returncode == 1 and answer["errors"] == len([c for c in answer["complaints"] if not c["warning"]])
+    one = [c for c in answer["complaints"] if "comand" in c["text"]][0]
+    assert one["file"].endswith("reeve.yaml") and one["line"] == 2 and one["column"] == 9 and one["warning"] is False
+    assert "%(file)s:%(line)d:%(column)d: %(text)s\n" % one in r.ctl("check").stderr
+    assert r.term() == 0
+
+
 # -- the protocol by hand ---------------------------------------------------------------------------------------------
 
 def test_the_protocol_can_be_spoken_by_hand(reeve):

@@ -294,13 +294,20 @@ void rv_mask_add(const struct rv_mask *m, const char *text, struct rv_buf *to)
 void rv_complaints_fini(struct rv_complaints *c)
 {
 	rv_buf_fini(&c->text);
+	free(c->list);
 }
 
 void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struct rv_complaints *c)
 {
 	(void)l, (void)running;
 	c->errors = 1;
-	rv_buf_str(&c->text, "x.yaml:1:1: wrong\n");
+	c->warnings = 1;
+	rv_buf_str(&c->text, "x.yaml:7:3: wrong\nwarning: odd\n");
+	c->list = calloc(2, sizeof(*c->list));
+	c->count = 2;
+	c->list[0] = (struct rv_complaint){
+		.file_len = 6, .text = 12, .end = 17, .line = 7, .column = 3};
+	c->list[1] = (struct rv_complaint){.start = 18, .text = 27, .end = 30, .warning = true};
 }
 
 bool rv_ident_owner(const char *user, const char *group, uid_t *uid, gid_t *gid, struct rv_err *e)
@@ -713,18 +720,119 @@ static void plan_and_plugins_never_tell_a_secret(void **state)
 	close(fd);
 }
 
+static void expect_json(const cJSON *o, const char *key, const char *json)
+{
+	char *text = cJSON_PrintUnformatted(at(o, key));
+
+	assert_non_null(text);
+	if (strcmp(text, json) != 0)
+		fail_msg("%s is %s, not %s", key, text, json);
+	cJSON_free(text);
+}
+
+static void a_plan_has_all_of_a_service_as_members(void **state)
+{
+	static const struct rv_step steps[] = {{SIGINT, RV_TO_GROUP, 2 * RV_SEC}};
+	static const struct rv_dependency deps[] = {
+		{.on = DB, .kind = RV_NEEDS, .until = RV_UNTIL_READY},
+		{.on = TASK, .kind = RV_AFTER}};
+	static const struct rv_listen listen[] = {
+		{.name = "http", .address = "127.0.0.1:80", .fd = 3},
+		{.name = "x",
+			.family = RV_UNIX,
+			.address = "/run/sesame",
+			.fd = 4,
+			.has_mode = true,
+			.mode = 0660}};
+	static const char *const probe[] = {"/bin/probe", "sesame", NULL};
+	static const struct rv_key env_key = {
+		.name = "words", .type = RV_KEY_WORDS, .env = "WORDS"};
+	const struct rv_option options[] = {web_options[0],
+		{.key = &env_key, .value = "a\0b sesame", .value_len = 11, .from = RV_FROM_ENV},
+		{.key = &web_keys[1]}};
+	struct stage *s = *state;
+	struct rv_service *web = &s->g.services[WEB];
+	int fd = dial(s->path);
+	cJSON *answer, *got;
+
+	s->g.plan.steps = steps;
+	s->g.plan.kill_timeout = 5 * RV_SEC;
+	s->g.nodes[WEB] = (struct rv_node){.step_count = 1,
+		.restart_on = RV_RESTART_FAILURE,
+		.delay = RV_SEC,
+		.factor_milli = 1500,
+		.limit = 5,
+		.window = 60 * RV_SEC};
+	web->deps = deps;
+	web->dep_count = 2;
+	web->listen = listen;
+	web->listen_count = 2;
+	web->has_ready = true;
+	web->ready = (struct rv_check){
+		.exec = probe, .http_url = "http://h/?sesame", .timeout = RV_SEC};
+	web->log = (struct rv_log_conf){
+		.kind = RV_LOG_FILE, .path = "/var/log/web", .max_size = 10, .keep = 2};
+	web->user = "nobody";
+	web->options = options;
+	web->option_count = 3;
+	say(fd, "plan", "{}");
+	answer = hear(s, fd);
+	got = cJSON_GetArrayItem(at(at(answer, "result"), "services"), 1);
+	expect_json(got, "name", "\"web\"");
+	expect_json(got, "type", "\"daemon\"");
+	expect_json(got, "user", "\"nobody\"");
+	expect_json(got, "group", "null");
+	expect_json(got, "environment", "[\"PATH\",\"SECRET\"]");
+	expect_json(got, "needs", "[{\"name\":\"db\",\"until\":\"ready\"}]");
+	expect_json(got, "wants", "[]");
+	expect_json(got, "after", "[{\"name\":\"task\"}]");
+	expect_json(got, "listen",
+		"[{\"name\":\"http\",\"family\":\"tcp4\",\"address\":\"127.0.0.1:80\",\"fd\":3,"
+		"\"backlog\":0},"
+		"{\"name\":\"x\",\"family\":\"unix\",\"address\":\"/run/"
+		"***\",\"fd\":4,\"backlog\":0,"
+		"\"mode\":\"0660\",\"owner\":null,\"group\":null}]");
+	expect_json(got, "ready",
+		"{\"plugin\":false,\"http\":\"http://h/?***\",\"exec\":[\"/bin/probe\",\"***\"],"
+		"\"timeout_ms\":1000,\"attempt_timeout_ms\":0}");
+	expect_json(got, "restart",
+		"{\"on\":\"failure\",\"delay_ms\":1000,\"factor\":1.5,\"max_delay_ms\":0,\"limit\":"
+		"5,"
+		"\"window_ms\":60000,\"on_give_up\":\"ignore\",\"start_attempts\":0}");
+	expect_json(got, "stop",
+		"[{\"signal\":\"INT\",\"to\":\"group\",\"timeout_ms\":2000},"
+		"{\"signal\":\"KILL\",\"to\":\"tree\",\"timeout_ms\":5000}]");
+	expect_json(got, "log",
+		"{\"to\":\"file\",\"path\":\"/var/log/web\",\"max_size\":10,\"keep\":2}");
+	expect_json(got, "options",
+		"[{\"name\":\"token\",\"value\":\"***\",\"source\":\"default\"},{\"name\":"
+		"\"words\",\"value\":"
+		"[\"a\",\"b ***\"],\"source\":\"variable\",\"variable\":\"WORDS\"}]");
+	expect_json(cJSON_GetArrayItem(at(at(answer, "result"), "services"), 2), "ready",
+		"{\"exit\":0}");
+	cJSON_Delete(answer);
+	close(fd);
+}
+
 static void check_reads_the_files_again(void **state)
 {
 	struct stage *s = *state;
 	struct rv_load load = {0};
 	int fd = dial(s->path);
 	cJSON *answer;
+	char *text;
 
 	rv_control_files(s->control, &load);
 	say(fd, "check", "{}");
 	answer = hear(s, fd);
 	assert_true(cJSON_IsFalse(at(at(answer, "result"), "ok")));
-	assert_string_equal(at(at(answer, "result"), "text")->valuestring, "x.yaml:1:1: wrong\n");
+	text = cJSON_PrintUnformatted(at(answer, "result"));
+	assert_string_equal(text,
+		"{\"ok\":false,\"errors\":1,\"warnings\":1,\"complaints\":[{\"file\":\"x.yaml\","
+		"\"line\":"
+		"7,\"column\":3,\"warning\":false,\"text\":\"wrong\"},{\"file\":null,\"line\":null,"
+		"\"column\":null,\"warning\":true,\"text\":\"odd\"}]}");
+	cJSON_free(text);
 	cJSON_Delete(answer);
 	close(fd);
 }
@@ -1600,6 +1708,7 @@ int main(void)
 		TEST(a_line_without_end_is_refused_and_closed),
 		TEST(a_notification_acts_and_is_not_answered),
 		TEST(plan_and_plugins_never_tell_a_secret),
+		TEST(a_plan_has_all_of_a_service_as_members),
 		TEST(check_reads_the_files_again),
 		TEST(signal_goes_to_those_that_run),
 		TEST(shutdown_is_passed_on_and_later_starts_are_refused),
