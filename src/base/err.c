@@ -1,6 +1,7 @@
 /* Errors: see err.h. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +30,11 @@ bool rv_fail_errno(struct rv_err *e, int number, const char *format, ...)
 	vsnprintf(e->text, sizeof(e->text), format, ap);
 	va_end(ap);
 	used = strlen(e->text);
-	snprintf(e->text + used, sizeof(e->text) - used, ": %s", strerror(number));
+	/* The one refusal that is about reeve and not about what was asked for. */
+	snprintf(e->text + used, sizeof(e->text) - used, ": %s%s", strerror(number),
+		number == EMFILE ? " (raise the limit of descriptors that reeve is started with: "
+				   "ulimit -n)"
+				 : "");
 	return false;
 }
 

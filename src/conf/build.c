@@ -327,14 +327,50 @@ static bool publish_services(struct rv_whole *w)
 	return true;
 }
 
+/* Reads all of it into w; false: memory was refused, and what is there means nothing. */
+static bool read_all(struct rv_read *r, struct rv_whole *w, const struct rv_plugin_table *tables,
+	size_t table_count, const struct rv_conf *before)
+{
+	struct rv_plugin_table *own = copy_tables(r->arena, tables, table_count);
+
+	rv_top_read(r, &w->top);
+	publish_top(w, r->draft);
+	publish_paths(w, r->draft);
+	w->inherited = rv_environ_inheritable(r->arena, r->environ);
+	if (!own || !read_services(r, w, own, table_count) || !give_slots(w, before) ||
+		!rv_graph_read(r, w) || r->arena->full)
+		return false;
+	find_exit_from(r, w);
+	rv_ports_check(w, false, r->c);
+	keep_places(r->draft, w);
+	w->secrets = r->secrets;
+	return publish_services(w) && !r->arena->full;
+}
+
+static void show_to_witness(
+	struct rv_whole *w, rv_conf_witness *seen, void *arg, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < w->detail_count; i++)
+		rv_environ_effective(w, &w->details[i], NULL);
+	if (publish_services(w) && !w->conf.arena.full)
+		seen(&w->conf, c, arg);
+}
+
 struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
 	size_t table_count, const char *const *environ, const struct rv_conf *before,
 	struct rv_complaints *c)
 {
+	return rv_conf_build_seen(d, tables, table_count, environ, before, NULL, NULL, c);
+}
+
+struct rv_conf *rv_conf_build_seen(const struct rv_draft *d, const struct rv_plugin_table *tables,
+	size_t table_count, const char *const *environ, const struct rv_conf *before,
+	rv_conf_witness *seen, void *arg, struct rv_complaints *c)
+{
 	struct rv_whole *w = calloc(1, sizeof(*w));
 	size_t errors = c->errors;
-	struct rv_plugin_table *own;
 	struct rv_read r;
+	bool good;
 
 	if (!w) {
 		no_memory(c);
@@ -344,28 +380,15 @@ struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_t
 		.arena = &w->conf.arena, .c = c, .draft = d, .environ = environ, .ready_fd = -1};
 	w->broken = d->broken;
 	w->conf.commanded = d->command != NULL;
-	own = copy_tables(r.arena, tables, table_count);
-	rv_top_read(&r, &w->top);
-	publish_top(w, d);
-	publish_paths(w, d);
-	w->inherited = rv_environ_inheritable(r.arena, environ);
-	if (!own || !read_services(&r, w, own, table_count) || !give_slots(w, before) ||
-		!rv_graph_read(&r, w))
-		r.arena->full = true;
-	if (!r.arena->full) {
-		find_exit_from(&r, w);
-		rv_ports_check(w, false, c);
-		keep_places(d, w);
-		publish_services(w);
-		w->secrets = r.secrets;
-	}
-	if (r.arena->full)
+	good = read_all(&r, w, tables, table_count, before);
+	if (!good)
 		no_memory(c);
-	if (c->errors != errors || d->failed) {
-		rv_conf_destroy(&w->conf);
-		return NULL;
-	}
-	return &w->conf;
+	if (good && c->errors == errors && !d->failed)
+		return &w->conf;
+	if (good && seen)
+		show_to_witness(w, seen, arg, c);
+	rv_conf_destroy(&w->conf);
+	return NULL;
 }
 
 void rv_conf_destroy(struct rv_conf *conf)

@@ -197,6 +197,12 @@ const char *const *rv_draft_plugins(const struct rv_draft *d, const char **plugi
 struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
 	size_t table_count, const char *const *environ, const struct rv_conf *before,
 	struct rv_complaints *c);
+/* The same; and when there were errors, `seen` (not NULL) is shown what could be read, so that it can add
+   what it finds itself. Commands and environments are those of the files: recipes and plan are missing. */
+typedef void rv_conf_witness(const struct rv_conf *conf, struct rv_complaints *c, void *arg);
+struct rv_conf *rv_conf_build_seen(const struct rv_draft *d, const struct rv_plugin_table *tables,
+	size_t table_count, const char *const *environ, const struct rv_conf *before,
+	rv_conf_witness *seen, void *arg, struct rv_complaints *c);
 /* recipes: one a slot, or NULL (no rehearsal was needed). Fills argv, ports, plan. */
 bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct rv_complaints *c);
 void rv_conf_destroy(struct rv_conf *conf);

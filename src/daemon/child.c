@@ -100,7 +100,9 @@ IN_CHILD static bool become(struct rv_child *c)
 {
 	const struct rv_ident *who = &c->s->who;
 
-	if (who->set_groups && syscall(SYS_setgroups, who->group_count, who->groups))
+	/* Where nobody may set groups (a user namespace), having none is still possible: we have none. */
+	if (who->set_groups && syscall(SYS_setgroups, who->group_count, who->groups) &&
+		(errno != EPERM || who->group_count || syscall(SYS_getgroups, 0, NULL)))
 		return failed(c, RV_STEP_GROUPS, errno, 0);
 	if (who->set_gid && syscall(SYS_setresgid, who->gid, who->gid, who->gid))
 		return failed(c, RV_STEP_GID, errno, 0);

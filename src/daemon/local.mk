@@ -37,6 +37,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/reap.c src/daemon/reap.h \
 	src/daemon/spawn.c src/daemon/spawn.h \
 	src/daemon/unixsock.c src/daemon/unixsock.h \
+	src/daemon/verify.c \
 	src/daemon/whynot.c src/daemon/whynot.h
 
 # Whether services are ready.

@@ -122,6 +122,16 @@ static bool ident_refused(const struct rv_child *c, const char *what, unsigned i
 	return false;
 }
 
+/* Root without the right to set groups: in a user namespace, or a container that took it away. */
+static const char *groups_hint(const struct rv_child *c)
+{
+	if (geteuid())
+		return " (reeve does not run as root)";
+	return c->number == EPERM && c->s->who.group_count && !getgroups(0, NULL)
+		? " (`groups: []` in the configuration asks for none)"
+		: "";
+}
+
 bool rv_whynot(const struct rv_child *c, struct rv_err *e)
 {
 	const struct rv_spawn *s = c->s;
@@ -136,7 +146,7 @@ bool rv_whynot(const struct rv_child *c, struct rv_err *e)
 	case RV_STEP_LIMIT: return limit_refused(c, e);
 	case RV_STEP_GROUPS:
 		return rv_fail(e, RV_ERR_START, "cannot set the groups of %s: %s%s", s->argv[0],
-			strerror(c->number), geteuid() ? " (reeve does not run as root)" : "");
+			strerror(c->number), groups_hint(c));
 	case RV_STEP_GID: return ident_refused(c, "group", s->who.gid, e);
 	case RV_STEP_UID: return ident_refused(c, "user", s->who.uid, e);
 	case RV_STEP_DIR:

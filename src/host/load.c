@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/lists.h"
 
@@ -162,7 +163,10 @@ const struct rv_plugin *rv_plugin_load(struct rv_plugins *all, const char *dir, 
 			"a plugin's name is the name of its file, without folder and .so");
 	else if (open_it(all, p, name, &e))
 		return p;
-	p->error = rv_arena_fmt(&all->arena, "cannot load plugin %s: %s: %s", name, path, e.text);
+	p->error = rv_arena_fmt(&all->arena, "cannot load plugin %s: %s: %s%s", name, path, e.text,
+		access(path, F_OK) ? " (--plugin-dir or else reeve.plugin-dir names the only "
+				     "folder that is searched: put the plugin there)"
+				   : "");
 	if (!p->error)
 		p->error = "cannot load plugin: out of memory";
 	p->d = NULL;

@@ -82,6 +82,54 @@ def test_check_lists_what_is_wrong_and_starts_nothing(once, tmp_path):
     assert got.returncode == 0, got.stderr
 
 
+def script(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_check_tells_everything_in_one_run(once, tmp_path):
+    """Mistakes of the file, unknown accounts, and what can never run: none of them hides another."""
+    import harness
+    nowhere = script(tmp_path / "nowhere", "#!/nope/sh\n")
+    dos = script(tmp_path / "dos", "#!/bin/sh\r\ntrue\r\n")
+    script(tmp_path / "good", "#!/bin/sh\n")
+    text = script(tmp_path / "text", "hello\n")
+    (tmp_path / "reeve.yaml").write_text(f"""
+reeve: {{control: {{owner: nosuch1, group: nosuch2}}, log: {{dir: /dev/null/x}}}}
+services:
+  a: {{command: [{nowhere}], user: nosuch3, group: nosuch4, groups: [nosuch5, nosuch6]}}
+  b: {{command: [{dos}], ready: {{exec: /nope/x}}, log: /dev}}
+  c: {{command: [{text}], tpye: task, log: /dev/null}}
+  d: {{command: [/tmp], working-dir: /nodir, log: "-"}}
+  e: {{command: [nosuchprogram], listen: [{{name: x, unix: {tmp_path}/x.sock, owner: nosuch7}}], log: "-"}}
+  f: {{plugin: nosuchplugin, log: null}}
+  g: {{command: ./good, working-dir: {tmp_path}, log: {tmp_path}/made/by/nobody.log}}
+""")
+    expected = ["unknown key 'tpye' in service 'c'", "cannot load plugin nosuchplugin: ", "reeve.plugin-dir"] + [f"nosuch{i}: there is no such" for i in range(1, 8)] + [
+        f"{nowhere}: its interpreter /nope/sh does not exist", "service a: cannot write log /dev/null/x/a.log: Not a directory",
+        f"{dos}: its interpreter /bin/sh\\x0d does not exist (the file has DOS line ends)", "cannot execute /nope/x (of ready.exec): No such file",
+        "cannot write log /dev: it is a folder", f"{text}: not a program", "cannot execute /tmp: it is a folder",
+        "cannot enter working-dir /nodir: No such file", "cannot execute nosuchprogram: not found in the folders of PATH"]
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 78
+    assert [e for e in expected if e not in got.stderr] == [], got.stderr
+    assert "service g" not in got.stderr and not (tmp_path / "made").exists()
+    # Without mistakes of the file, too: what the machine lacks is told at once.
+    fine = (tmp_path / "reeve.yaml").read_text().replace("tpye: task, ", "").replace("  f: {plugin: nosuchplugin, log: null}\n", "")
+    (tmp_path / "reeve.yaml").write_text(fine)
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 78
+    assert [e for e in expected[3:] if e not in got.stderr] == [], got.stderr
+
+
+def test_check_counts_one_service_as_one(once, tmp_path):
+    import harness
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/true], log: null}}")
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert (got.returncode, got.stdout) == (0, "1 service, no mistakes\n"), got.stderr
+
+
 def test_plan_prints_argv_and_names_but_no_values_of_the_environment(once, tmp_path):
     import harness
     (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/echo, 'two words'], environment: {SECRETNAME: s3cret-value}}}")

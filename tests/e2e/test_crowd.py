@@ -77,7 +77,7 @@ def test_a_deaf_crowd_is_killed_side_by_side(reeve):
 def test_log_files_that_cannot_all_be_open_are_named_before_anything_starts(reeve):
     r = reeve("services:\n" + "".join("  s%d: {command: [/bin/sh, -c, 'touch \"$TMPDIR/started\"']}\n" % i for i in range(60)), wrap=limited(64, 64))
     assert r.wait() == 10
-    assert "cannot open log" in r.stderr and "Too many open files" in r.stderr and "service s" in r.stderr
+    assert "cannot open log" in r.stderr and "Too many open files" in r.stderr and "ulimit -n" in r.stderr and "service s" in r.stderr
     assert not os.path.exists(r.path("started"))
 
 
