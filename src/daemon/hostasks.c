@@ -32,16 +32,52 @@ void rv_link_put(struct rv_ask **list, struct rv_ask *a)
 
 struct rv_ask *rv_link_find(struct rv_hostlink *h, uint32_t number, uint32_t id)
 {
-	struct rv_ask *a;
+	uint32_t place = id & ~RV_HP_GET_BIT;
+	struct rv_ask *a = NULL;
 
-	if (!(id & RV_HP_GET_BIT)) {
-		a = id < h->slot_count && h->slots[id] ? &h->slots[id]->ask : NULL;
-		return a && a->at && a->number == number && !a->why ? a : NULL;
-	}
-	for (a = h->asked; a; a = a->next)
-		if (a->got && a->number == number)
-			return a;
-	return NULL;
+	if (!(id & RV_HP_GET_BIT) && id < h->slot_count && h->slots[id])
+		a = &h->slots[id]->ask;
+	else if (id & RV_HP_GET_BIT && place < h->get_room && h->gets[place])
+		a = &h->gets[place]->ask;
+	return a && a->at && a->number == number && !a->why ? a : NULL;
+}
+
+static bool make_places(struct rv_hostlink *h)
+{
+	size_t room = h->get_room ? 2 * h->get_room : 16;
+	struct rv_host_http **more;
+
+	if (h->get_count < h->get_room)
+		return true;
+	more = realloc(h->gets, room * sizeof(struct rv_host_http *));
+	if (!more)
+		return false;
+	memset(more + h->get_room, 0, (room - h->get_room) * sizeof(*more));
+	h->gets = more;
+	h->get_next = h->get_room;
+	h->get_room = room;
+	return true;
+}
+
+bool rv_link_get_add(struct rv_hostlink *h, struct rv_host_http *g)
+{
+	if (!make_places(h))
+		return false;
+	while (h->gets[h->get_next % h->get_room])
+		h->get_next++;
+	g->ask.id = RV_HP_GET_BIT | (uint32_t)(h->get_next % h->get_room);
+	h->gets[h->get_next++ % h->get_room] = g;
+	h->get_count++;
+	return true;
+}
+
+void rv_link_get_free(struct rv_hostlink *h, struct rv_host_http *g)
+{
+	h->gets[g->ask.id & ~RV_HP_GET_BIT] = NULL;
+	h->get_count--;
+	free(g->ask.why);
+	free(g->url);
+	free(g);
 }
 
 void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why)
@@ -69,8 +105,7 @@ void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v
 	if (a->got) {
 		g = rv_link_get(a);
 		g->done(g->arg, v, why);
-		free(g->url);
-		free(g);
+		rv_link_get_free(h, g);
 		return;
 	}
 	s = rv_link_slot(a);

@@ -78,6 +78,9 @@ struct rv_hostlink {
 	struct rv_slot **slots;
 	size_t slot_count;
 	struct rv_ask *asked, *own;
+	/* All gets, each at the place that its id names; NULL: free. Answers find theirs by it. */
+	struct rv_host_http **gets;
+	size_t get_count, get_room, get_next; /* next: where a free place is sought from */
 };
 
 static inline struct rv_slot *rv_link_slot(struct rv_ask *a)
@@ -95,6 +98,10 @@ static inline struct rv_host_http *rv_link_get(struct rv_ask *a)
 /* ---- hostasks.c ---- */
 
 void rv_link_unlink(struct rv_ask *a);
+/* Gives a get its place and id; false: no memory. */
+bool rv_link_get_add(struct rv_hostlink *h, struct rv_host_http *g);
+/* Frees it, and its place; it must be in no list. */
+void rv_link_get_free(struct rv_hostlink *h, struct rv_host_http *g);
 /* Into `asked` or `own`, out of where it was. */
 void rv_link_put(struct rv_ask **list, struct rv_ask *a);
 /* The ask that a message is about, while it is in flight; NULL: it is not any more. */

@@ -419,7 +419,8 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_
 
 	if (g)
 		g->url = strdup(url);
-	if (!g || !g->url) {
+	if (!g || !g->url || !rv_link_get_add(h, g)) {
+		free(g ? g->url : NULL);
 		free(g);
 		return NULL;
 	}
@@ -427,7 +428,6 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_
 	g->arg = arg;
 	g->ask.got = true;
 	g->ask.number = ++h->number;
-	g->ask.id = RV_HP_GET_BIT;
 	g->ask.deadline = rv_now() + timeout;
 	rv_link_issue(h, &g->ask);
 	return g;
@@ -440,9 +440,7 @@ void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)
 	if (!g->ask.why)
 		rv_link_cancel(h, &g->ask);
 	rv_link_unlink(&g->ask);
-	free(g->ask.why);
-	free(g->url);
-	free(g);
+	rv_link_get_free(h, g);
 	rv_link_rest(h);
 }
 
@@ -472,6 +470,7 @@ void rv_hostlink_destroy(struct rv_hostlink *h)
 		free(h->slots[i]);
 	}
 	free(h->slots);
+	free(h->gets);
 	while (h->blames) {
 		struct rv_blame *b = h->blames;
 
