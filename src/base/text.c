@@ -337,8 +337,8 @@ const char *rv_text_nearest(const char *word, const char *const *names, size_t n
 		size_t m = strnlen(names[i], NEAR_MAX);
 		size_t d = distance(word, len, names[i], m, limit);
 
-		/* people rarely miss the first letter, and never with the second mistake */
-		if (d > 1 && plain(word[0]) != plain(names[i][0]))
+		/* people rarely miss the first letter, and in a short word nothing else as well */
+		if (d > 1 && len < 8 && plain(word[0]) != plain(names[i][0]))
 			continue;
 		if (d < best && d < m) {
 			best = d;
