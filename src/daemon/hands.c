@@ -155,7 +155,6 @@ static bool open_listeners(struct rv_hands *h, struct rv_world *w, struct rv_err
 		h->listeners[i] = rv_listener_open(&s->listen[i], s->name, e);
 		if (!h->listeners[i])
 			return false;
-		rv_listener_watch(h->listeners[i], w->loop);
 	}
 	return true;
 }
@@ -234,8 +233,6 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	struct rv_spawned out;
 	bool ok;
 
-	for (size_t i = 0; i < h->service->listen_count; i++)
-		rv_listener_life_begins(h->listeners[i]);
 	ok = rv_spawn(sp, &out, e);
 	if (ok) {
 		rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);

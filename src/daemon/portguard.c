@@ -1,12 +1,8 @@
-/* Guards of ports: see portguard.h.
- *
- * The guard and our socket share the port by SO_REUSEPORT, which the kernel grants to sockets of one user only. As root
- * we give both to a user that nobody is, so that a stranger cannot join by that flag either; otherwise one of our own
- * user that sets it on purpose still could. */
+/* Guards of ports: see portguard.h. */
 #include "daemon/portguard.h"
 
+#include <errno.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sys/fd.h"
@@ -18,41 +14,54 @@ static bool set(int fd, int option, int on)
 	return !setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
 }
 
-static bool share(int ours, int guard)
+bool rv_port_bind(int fd, const struct sockaddr *at, socklen_t size)
 {
-	struct sockaddr_storage at = {0};
-	socklen_t n = sizeof(at);
+	bool ok;
+
+	if (!bind(fd, at, size))
+		return true;
+	if (errno != EADDRINUSE)
+		return false;
+	ok = set(fd, SO_REUSEADDR, 1) && !bind(fd, at, size);
+	return set(fd, SO_REUSEADDR, 0) && ok;
+}
+
+static int same_kind(int ours, sa_family_t family)
+{
+	int guard = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int on = 1;
 
-	if (getsockname(ours, (struct sockaddr *)&at, &n))
-		return false;
-	if (at.ss_family == AF_INET6 &&
-		setsockopt(guard, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)))
-		return false;
-	if (!fchown(ours, NOBODYS, (gid_t)-1) && fchown(guard, NOBODYS, (gid_t)-1))
-		return false;
-	/* with the flag only as long as it takes to get past old connections */
-	return set(ours, SO_REUSEPORT, 1) && set(guard, SO_REUSEPORT, 1) &&
-		set(guard, SO_REUSEADDR, 1) && !bind(guard, (struct sockaddr *)&at, n) &&
-		set(guard, SO_REUSEADDR, 0);
-}
-
-int rv_portguard_open(int ours)
-{
-	int family = 0, guard;
-	socklen_t n = sizeof(family);
-
-	if (getsockopt(ours, SOL_SOCKET, SO_DOMAIN, &family, &n))
+	if (guard < 0)
 		return -1;
-	guard = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (guard >= 0 && share(ours, guard))
-		return guard;
-	rv_portguard_release(&guard, ours);
-	return -1;
+	if (family == AF_INET6)
+		setsockopt(guard, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	/* SO_REUSEPORT is for sockets of one user: both or none */
+	if (!fchown(guard, NOBODYS, (gid_t)-1) && fchown(ours, NOBODYS, (gid_t)-1))
+		rv_fd_close(&guard);
+	return guard;
 }
 
-void rv_portguard_release(int *guard, int ours)
+static bool share(int ours, int guard, const struct sockaddr *at, socklen_t size)
 {
-	set(ours, SO_REUSEPORT, 0);
+	return set(guard, SO_REUSEPORT, 1) && set(ours, SO_REUSEPORT, 1) &&
+		set(ours, SO_REUSEADDR, 1) && !bind(ours, at, size);
+}
+
+/* The guard first, and alone: with SO_REUSEPORT it would join whoever of our user has set that, too. */
+bool rv_portguard_bind(int ours, const struct sockaddr *at, socklen_t size, int *guard)
+{
+	*guard = same_kind(ours, at->sa_family);
+	if (*guard < 0)
+		return false;
+	if (!rv_port_bind(*guard, at, size)) {
+		rv_fd_close(guard);
+		return false;
+	}
+	if (share(ours, *guard, at, size))
+		return true;
+	/* A kernel that lets no two sockets share a port once they are bound: without a guard. */
 	rv_fd_close(guard);
+	set(ours, SO_REUSEADDR, 0);
+	set(ours, SO_REUSEPORT, 0);
+	return rv_port_bind(ours, at, size) && set(ours, SO_REUSEADDR, 1);
 }

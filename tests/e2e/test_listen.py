@@ -1,4 +1,5 @@
 """Listeners and whose answer it is (R-01...R-08)."""
+import itertools
 import os
 import signal
 import socket
@@ -34,13 +35,17 @@ def refused(port):
         return False
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it was in the backlog when that was dropped
+        return False
 
 
 def stranger_gets(port):
-    """Whether another process could have the port: bind alone must fail already."""
-    for reuse in (0, 1):
+    """Whether another process could have the port: bind alone must fail already. (SO_REUSEPORT: only
+    where reeve is root, else it shares with its own user, see reeve(8).)"""
+    for reuse, share in itertools.product((0, 1), (0, 1) if os.geteuid() == 0 else (0,)):
         with socket.socket() as s:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, share)
             try:
                 s.bind(("127.0.0.1", port))
                 s.listen()
@@ -64,15 +69,22 @@ services:
 
 def test_an_inherited_listener_serves_refuses_strangers_and_outlives_its_service(reeve, free_port):
     port = free_port()
-    r = reeve(graph(port), files={"serve.py": SERVE})
+    held = graph(port).replace("[/usr/bin/python3", "[/bin/sh, -c, 'while [ -e hold ]; do sleep .02; done; exec \"$0\" \"$@\"', /usr/bin/python3")
+    r = reeve(held, files={"serve.py": SERVE})
     r.wait_ready()
     first = ask(port)
     assert not stranger_gets(port)
-    os.kill(r.service("s")["pid"], signal.SIGKILL)
-    seen_refused = until("a refused connect between two lives", lambda: refused(port), 5, 0.005)
-    assert seen_refused
+    dead = r.service("s")["pid"]
+    r.write("hold", "")
+    os.kill(dead, signal.SIGKILL)
+    until("a refused connect between two lives", lambda: refused(port), 5, 0.005)
     assert not stranger_gets(port), "not even between two lives"
+    until("the next life", lambda: r.service("s").get("pid") not in (None, 0, dead), 10)
+    assert refused(port), "it does not listen yet"
+    assert not stranger_gets(port), "nor when the next one does not listen yet"
+    os.unlink(r.path("hold"))
     r.wait_state("s", "ready")
+    assert not stranger_gets(port)
     assert ask(port) != first
     assert r.term() == 0
     assert refused(port)
@@ -86,6 +98,45 @@ def test_boot_again_right_after_traffic(reeve, free_port):
         for _ in range(20):
             assert ask(port).startswith(b"hi")
         assert r.term() == 0
+
+
+# Each listener has its first connection at the moment it listens: no one else has had time to act by then.
+EAGER = """
+import signal, socket, sys
+for fd in range(3, 3 + int(sys.argv[1])):
+    s = socket.socket(fileno=fd)
+    s.listen(16)
+    to = socket.create_connection(s.getsockname())
+    c, _ = s.accept()
+    first, last = (c, to) if sys.argv[2] == "server" else (to, c)
+    first.close(); last.recv(1); last.close()
+open("/proc/self/fd/" + sys.argv[3], "w").write("\\n")
+signal.pause()
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("become", ["", "setpriv --reuid 65534 --regid 65534 --clear-groups"], ids=["as_root", "as_nobody"])
+def test_thirty_ports_are_free_at_once_whoever_closes_the_first_connection_first(reeve, free_port, become):
+    ports = set()
+    while len(ports) < 30:
+        ports.add(free_port())
+    left = iter(ports)
+    services = "services:\n" + "".join("""
+  %s:
+    command: [/usr/bin/python3, eager.py, "15", %s, "${ready.fd}"]
+    working-dir: "${env.TMPDIR}"
+    listen: [%s]
+    ready: {fd: auto, timeout: 20s}
+""" % (who, who, ", ".join('{name: p%d, tcp: "127.0.0.1:%d"}' % (p, p) for p in itertools.islice(left, 15)))
+        for who in ("server", "client"))
+    for _ in range(2):
+        r = reeve(services, files={"eager.py": EAGER}, wrap=("/bin/sh", "-c", 'chmod 777 . run log; exec %s "$0" "$@"' % become))
+        r.wait_ready()
+        for who in ("server", "client"):
+            again = r.ctl("restart", who)
+            assert again.returncode == 0, again.stderr + r.stderr
+        assert r.term() == 0, r.stderr
 
 
 def test_without_backlog_connects_are_refused_until_the_service_listens(reeve, free_port):
@@ -149,10 +200,11 @@ services:
 HUNGRY = """
 import socket, sys
 mine, got = [], set()
-for reuse in (0, 1):
+for reuse, share in ((0, 0), (0, 1), (1, 0), (1, 1)):
     for _ in range(80):
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, share)
         try: s.bind(("127.0.0.1", 0)); got.add(s.getsockname()[1]); mine.append(s)
         except OSError: s.close()
 for s in mine[40:]: s.close()
@@ -301,11 +353,12 @@ STEAL = """
 import socket, sys, time
 tries = 0
 while True:
-    for reuse in (0, 1):
+    for reuse, share in ((0, 0), (1, 0), (0, 1), (1, 1)):
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, share)
         try:
-            s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); sys.exit("stolen with reuse %d after %d tries" % (reuse, tries))
+            s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); sys.exit("stolen with %d %d after %d tries" % (reuse, share, tries))
         except OSError: pass
         s.close()
     tries += 1

@@ -95,24 +95,29 @@ static void assert_refused(uint16_t port)
 	assert_int_equal(errno, ECONNREFUSED);
 }
 
-/* What a stranger achieves: 0: it listens; else errno of bind or listen. */
-static int as_stranger(uint16_t port, int reuse, uint32_t ip)
+/* What a stranger achieves with its flags: 0: it listens; else errno of bind or listen. */
+static int as_stranger(uint16_t port, int addr, int share, uint32_t ip)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
 	rv_auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	at.sin_addr.s_addr = htonl(ip);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &addr, sizeof(addr));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &share, sizeof(share));
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1))
 		return errno;
 	return 0;
 }
 
+/* With SO_REUSEPORT a process of our own user gets in (portguard.h); as root nobody does. */
 static void assert_closed_to_strangers(uint16_t port)
 {
-	for (int reuse = 0; reuse < 2; reuse++) {
-		assert_int_equal(as_stranger(port, reuse, INADDR_LOOPBACK), EADDRINUSE);
-		assert_int_equal(as_stranger(port, reuse, INADDR_ANY), EADDRINUSE);
+	for (int share = 0; share < (geteuid() ? 1 : 2); share++) {
+		for (int addr = 0; addr < 2; addr++) {
+			assert_int_equal(
+				as_stranger(port, addr, share, INADDR_LOOPBACK), EADDRINUSE);
+			assert_int_equal(as_stranger(port, addr, share, INADDR_ANY), EADDRINUSE);
+		}
 	}
 }
 
@@ -136,7 +141,6 @@ static pid_t start_life(struct rv_listener *l, int n, bool listens)
 	char c;
 
 	assert_int_equal(pipe(ready), 0);
-	rv_listener_life_begins(l);
 	pid = fork();
 	if (!pid) {
 		close(ready[0]);
@@ -229,50 +233,123 @@ static void strangers_are_refused_before_during_and_between_lives(void **state)
 	rv_listener_close(l);
 }
 
-static int reuse_of(const struct rv_listener *l)
-{
-	int on = -1;
-	socklen_t n = sizeof(on);
-
-	getsockopt(rv_listener_fd(l), SOL_SOCKET, SO_REUSEADDR, &on, &n);
-	return on;
-}
-
 /* The hole of the plain recipe: a service that is starting owns a socket that does not listen yet. */
-static void with_a_clock_strangers_are_refused_until_the_service_listens(void **state)
+static void strangers_are_refused_while_a_service_does_not_listen_yet(void **state)
 {
-	struct ev_loop *loop = ev_loop_new(0);
 	uint16_t port = free_port();
 	struct rv_listener *l;
 	struct tcp t;
 
 	(void)state;
 	fill(&t, port, 0);
-	for (int boot = 0; boot < 3; boot++) { /* also right after traffic */
+	for (int boot = 0; boot < 2; boot++) {
 		l = must_open(&t.conf);
-		rv_listener_watch(l, loop);
-		for (int life = 0; life < 2; life++) {
-			pid_t pid;
+		for (int life = 0; life < 3; life++) { /* the later ones right after traffic */
+			int fd;
 
-			rv_listener_life_begins(l);
-			ev_run(loop, EVRUN_ONCE);
-			if (!boot && !life) {
-				assert_int_equal(reuse_of(l), 0);
-				assert_closed_to_strangers(port);
-			}
-			rv_listener_life_ended(l, NULL);
-			pid = start_life(l, 1, true);
-			ev_run(loop, 0); /* until nothing is watched any more */
-			assert_int_equal(reuse_of(l), 1);
 			assert_closed_to_strangers(port);
-			visit(dial(port));
-			end_life(l, pid);
+			assert_refused(port);
+			assert_int_equal(listen(rv_listener_fd(l), 4), 0);
+			fd = dial(port);
 			assert_closed_to_strangers(port);
+			close(accept(rv_listener_fd(l), NULL, NULL));
+			close(fd);
+			assert_closed_to_strangers(port);
+			assert_true(rv_listener_life_ended(l, NULL));
 		}
 		rv_listener_close(l);
 	}
-	ev_run(loop, 0);
-	ev_loop_destroy(loop);
+}
+
+/* One connection at the very moment the service listens, ended by the server or the client first. */
+static void live_and_let_go(struct rv_listener *l, uint16_t port, bool server_first)
+{
+	int fd, c, on = 0;
+	socklen_t n = sizeof(on);
+
+	if (listen(rv_listener_fd(l), 4))
+		fail_msg("cannot listen again: %s", strerror(errno));
+	fd = dial(port);
+	c = accept(rv_listener_fd(l), NULL, NULL);
+	assert_int_equal(getsockopt(c, SOL_SOCKET, SO_REUSEADDR, &on, &n), 0);
+	assert_int_equal(on, 1);
+	close(server_first ? c : fd);
+	assert_int_equal(read(server_first ? fd : c, &on, 1), 0);
+	close(server_first ? fd : c);
+	assert_true(rv_listener_life_ended(l, NULL));
+}
+
+static void the_next_life_and_the_next_boot_work_right_after_the_first_connection(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		uint16_t port = free_port();
+		struct tcp t;
+
+		fill(&t, port, 0);
+		for (int boot = 0; boot < 2; boot++) {
+			struct rv_listener *l = must_open(&t.conf);
+
+			for (int life = 0; life < 2; life++)
+				live_and_let_go(l, port, i % 2);
+			rv_listener_close(l);
+		}
+	}
+}
+
+/* What the port had before: connections of a server that is no more, one of them still open. */
+static void a_port_with_connections_of_a_program_that_ended_can_be_had(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	int on = 1, old = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fds[4];
+	struct rv_listener *l;
+	uint16_t port;
+	struct tcp t;
+
+	(void)state;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(old, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	assert_int_equal(bind(old, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(old, 4), 0);
+	port = port_of(old);
+	for (int i = 0; i < 4; i += 2) {
+		fds[i] = dial(port);
+		fds[i + 1] = accept(old, NULL, NULL);
+	}
+	close(fds[1]);
+	close(fds[0]);
+	close(old);
+	fill(&t, port, 0);
+	l = must_open(&t.conf);
+	assert_closed_to_strangers(port);
+	live_and_let_go(l, port, true);
+	assert_closed_to_strangers(port);
+	rv_listener_close(l);
+	close(fds[2]);
+	close(fds[3]);
+}
+
+/* The guard and ours share the port; nobody else's listener is joined by that, not even one that shares. */
+static void a_port_that_is_listened_on_or_kept_with_all_flags_is_not_joined(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rv_err e = {0};
+	struct rv_listener *l;
+	struct tcp t;
+
+	(void)state;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	fill(&t, port_of(fd), 0);
+	assert_null(rv_listener_open(&t.conf, "web", &e));
+	close(fd);
+	l = must_open(&t.conf);
+	assert_null(rv_listener_open(&t.conf, "web", &e));
+	rv_listener_close(l);
 }
 
 /* What waits in the backlog of a life that ended is not served by the next one. */
@@ -363,7 +440,6 @@ static void a_listener_that_a_service_shut_down_listens_again(void **state)
 	(void)state;
 	fill(&t, port, 16);
 	l = must_open(&t.conf);
-	rv_listener_life_begins(l);
 	shutdown(rv_listener_fd(l), SHUT_RD);
 	assert_refused(port);
 	assert_true(rv_listener_life_ended(l, &e));
@@ -441,26 +517,40 @@ static void an_address_that_is_not_ours_is_named(void **state)
 
 static void version_six_leaves_version_four_alone(void **state)
 {
-	uint16_t port = free_port();
-	struct rv_listener *six, *four;
+	struct sockaddr_in6 at = {.sin6_family = AF_INET6};
 	struct rv_err e = {0};
-	struct tcp t, u;
+	int on = 1;
 
 	(void)state;
-	fill(&t, port, 4);
-	fill(&u, port, 4);
-	u.conf.family = RV_TCP6;
-	u.conf.address = "[::]";
-	memset(u.conf.ip, 0, sizeof(u.conf.ip));
-	six = rv_listener_open(&u.conf, "web", &e);
-	if (!six) { /* a machine without IPv6 */
-		assert_non_null(strstr(e.text, "[::]"));
-		skip();
+	for (int backlog = 0; backlog < 8; backlog += 4) {
+		rv_auto_fd stranger = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		uint16_t port = free_port();
+		struct rv_listener *six, *four;
+		struct tcp t, u;
+
+		fill(&t, port, backlog);
+		fill(&u, port, backlog);
+		u.conf.family = RV_TCP6;
+		u.conf.address = "[::]";
+		memset(u.conf.ip, 0, sizeof(u.conf.ip));
+		six = rv_listener_open(&u.conf, "web", &e);
+		if (!six) { /* a machine without IPv6 */
+			assert_non_null(strstr(e.text, "[::]"));
+			skip();
+		}
+		memset(t.conf.ip, 0, 4);
+		four = must_open(&t.conf);
+		assert_int_equal(listen(rv_listener_fd(six), 4), 0);
+		assert_int_equal(listen(rv_listener_fd(four), 4), 0);
+		assert_true(rv_listener_life_ended(six, &e));
+		at.sin6_port = htons(port);
+		setsockopt(stranger, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+		setsockopt(stranger, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		assert_int_equal(bind(stranger, (struct sockaddr *)&at, sizeof(at)), -1);
+		assert_int_equal(listen(rv_listener_fd(six), 4), 0);
+		rv_listener_close(six);
+		rv_listener_close(four);
 	}
-	memset(t.conf.ip, 0, 4);
-	four = must_open(&t.conf);
-	rv_listener_close(six);
-	rv_listener_close(four);
 }
 
 static void the_descriptor_is_closed_on_exec(void **state)
@@ -667,7 +757,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_are_refused_before_between_and_after_lives),
 		cmocka_unit_test(strangers_are_refused_before_during_and_between_lives),
-		cmocka_unit_test(with_a_clock_strangers_are_refused_until_the_service_listens),
+		cmocka_unit_test(strangers_are_refused_while_a_service_does_not_listen_yet),
+		cmocka_unit_test(
+			the_next_life_and_the_next_boot_work_right_after_the_first_connection),
+		cmocka_unit_test(a_port_with_connections_of_a_program_that_ended_can_be_had),
+		cmocka_unit_test(a_port_that_is_listened_on_or_kept_with_all_flags_is_not_joined),
 		cmocka_unit_test(a_client_in_the_backlog_of_an_old_life_is_dropped_with_it),
 		cmocka_unit_test(a_boot_right_after_traffic_binds),
 		cmocka_unit_test(with_a_backlog_clients_wait_for_the_next_life),
