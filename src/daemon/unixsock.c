@@ -128,10 +128,20 @@ bool rv_unixsock_open(struct rv_unixsock *u, const struct rv_listen *c, const ch
 		rv_mkdirs_for(u->path, e) && may_replace(u, service, e) && place(u, service, fd, e);
 }
 
+static bool is_anothers(const struct rv_unixsock *u)
+{
+	struct stat st;
+
+	return !lstat(u->path, &st) && (st.st_dev != u->dev || st.st_ino != u->ino);
+}
+
 bool rv_unixsock_again(struct rv_unixsock *u, const char *service, int fd, struct rv_err *e)
 {
 	rv_auto_fd next = -1;
 
+	/* Of a service that put its own socket there a stale one may be left. */
+	if (is_anothers(u) && !may_replace(u, service, e))
+		return false;
 	if (!place(u, service, &next, e))
 		return false;
 	if (dup3(next, fd, O_CLOEXEC) >= 0)

@@ -20,7 +20,8 @@ struct rv_unixsock {
    from the first moment: it is bound under another name and renamed. */
 bool rv_unixsock_open(struct rv_unixsock *u, const struct rv_listen *c, const char *service,
 	int *fd, struct rv_err *e);
-/* A new socket, not listening, at the same place and under the same descriptor number. */
+/* A new socket, not listening, at the same place and under the same descriptor number. What somebody else has put
+   there is treated as at the first time. */
 bool rv_unixsock_again(struct rv_unixsock *u, const char *service, int fd, struct rv_err *e);
 /* Removes the path if it is still ours, and frees. */
 void rv_unixsock_remove(struct rv_unixsock *u);

@@ -713,6 +713,32 @@ static void a_socket_that_somebody_put_there_later_is_not_removed(void **state)
 	rv_listener_close(other);
 }
 
+static void what_somebody_put_there_during_a_life_is_left_alone(void **state)
+{
+	struct rv_err e = {0};
+	struct rv_listener *l;
+	struct local u;
+	int fd;
+
+	(void)state;
+	fill_local(&u, "during.sock", 0);
+	l = must_open(&u.conf);
+	rv_listener_life_begins(l);
+	assert_int_equal(listen(rv_listener_fd(l), 4), 0);
+	assert_int_equal(unlink(u.path), 0);
+	fd = open(u.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_false(rv_listener_life_ended(l, &e));
+	assert_non_null(strstr(e.text, u.path));
+	assert_int_equal(mode_of(u.path), S_IFREG | 0600);
+	assert_int_equal(unlink(u.path), 0); /* what is missing is made again */
+	assert_true(rv_listener_life_ended(l, &e));
+	assert_int_equal(mode_of(u.path) & S_IFMT, S_IFSOCK);
+	rv_listener_close(l);
+	assert_int_equal(mode_of(u.path), 0);
+}
+
 static void owner_and_group_are_given_by_number_or_name(void **state)
 {
 	struct rv_listener *l;
@@ -776,6 +802,7 @@ int main(void)
 		cmocka_unit_test(a_stale_socket_is_replaced_and_a_live_one_is_not),
 		cmocka_unit_test(what_is_not_a_socket_is_left_alone),
 		cmocka_unit_test(a_socket_that_somebody_put_there_later_is_not_removed),
+		cmocka_unit_test(what_somebody_put_there_during_a_life_is_left_alone),
 		cmocka_unit_test(owner_and_group_are_given_by_number_or_name),
 	};
 
