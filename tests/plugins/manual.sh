@@ -23,12 +23,7 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -shared -fPIC -I"$src/src/in
 	-o "$dir/plugins/hello.so" "$dir/hello.c" >"$dir/out" 2>&1
 result $? "the example of the manual compiles without a warning"
 
-cat >"$dir/hello.yaml" <<END
-version: 1
-reeve: {runtime-dir: $dir/run, log: {dir: $dir/log}}
-services:
-  hello: {plugin: hello, options: {port: 8099}}
-END
+sed -n '/^\.\\" yaml begin/,/^\.\\" yaml end/{/^\./!p}' "$src/man/reeve-plugin.3" >"$dir/hello.yaml"
 "$build/reeve" plan --plugin-dir "$dir/plugins" -c "$dir/hello.yaml" >"$dir/out" 2>&1
 grep -q '8099' "$dir/out" && grep -q '/usr/bin/hello' "$dir/out"
 result $? "its recipe is in the plan"
