@@ -200,17 +200,22 @@ static bool has_start(const struct rv_service *s)
 	return s->name && s->table && !s->table->error && (s->table->hooks & RV_HAS(RV_HOOK_START));
 }
 
-static bool ask_recipes(struct rv_hostlink *h, const struct rv_conf *conf, struct rehearsing *r)
+/* One that no frame can hold is told as the mistake of its service: the others are asked all the same. */
+static void ask_recipes(struct rv_hostlink *h, const struct rv_conf *conf, struct rehearsing *r)
 {
 	r->number = ++h->number;
 	r->missing = 0;
-	for (size_t i = 0; i < r->count; i++)
-		if (!r->have[i] && has_start(&conf->services[i])) {
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->have[i] || !has_start(&conf->services[i]))
+			continue;
+		r->have[i] = !rv_link_post_instance(h, conf, (rv_id)i, r->number, true, false);
+		if (r->have[i])
+			r->recipes[i].error =
+				"command, options and environment together are more "
+				"than a plugin can be given (4 MiB), or memory is short";
+		else
 			r->missing++;
-			if (!rv_link_post_instance(h, conf, (rv_id)i, r->number, true, false))
-				return false;
-		}
-	return true;
+	}
 }
 
 static bool rehearse(
@@ -224,9 +229,7 @@ static bool rehearse(
 		uint32_t id;
 		bool known;
 
-		if (!ask_recipes(h, conf, r))
-			return rv_fail(
-				e, RV_ERR_SYSTEM, "cannot ask plugins for recipes: too large");
+		ask_recipes(h, conf, r);
 		if (pump(h, &r->missing, on_recipe, r, until))
 			return r->fine || rv_fail(e, RV_ERR_SYSTEM, "out of memory");
 		id = page->id;

@@ -130,6 +130,20 @@ def test_check_counts_one_service_as_one(once, tmp_path):
     assert (got.returncode, got.stdout) == (0, "1 service, no mistakes\n"), got.stderr
 
 
+def test_options_that_no_plugin_can_be_given_are_told_beside_the_other_mistakes(once, tmp_path):
+    import harness
+    (tmp_path / "reeve.yaml").write_text(
+        "services:\n"
+        "  big: {plugin: mcp-gateway, command: [/bin/true], options: {config: {a: " + 5000000 * "x" + "}}}\n"
+        "  fine: {plugin: mcp-gateway, command: [/bin/true], options: {port: 50006}}\n"
+        "  wrong: {plugin: mcp-gateway, command: [/bin/true], options: {port: 50007, path: mcp}}\n")
+    got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS)
+    assert got.returncode == 78
+    assert "reeve.yaml:2:3: service 'big': plugin mcp-gateway refuses this: command, options and environment" in got.stderr
+    assert "reeve.yaml:4:3: service 'wrong': plugin mcp-gateway refuses this: option path" in got.stderr
+    assert "fine" not in got.stderr
+
+
 def test_plan_prints_argv_and_names_but_no_values_of_the_environment(once, tmp_path):
     import harness
     (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/echo, 'two words'], environment: {SECRETNAME: s3cret-value}}}")
