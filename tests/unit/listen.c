@@ -723,7 +723,6 @@ static void what_somebody_put_there_during_a_life_is_left_alone(void **state)
 	(void)state;
 	fill_local(&u, "during.sock", 0);
 	l = must_open(&u.conf);
-	rv_listener_life_begins(l);
 	assert_int_equal(listen(rv_listener_fd(l), 4), 0);
 	assert_int_equal(unlink(u.path), 0);
 	fd = open(u.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
