@@ -12,6 +12,7 @@ struct hidden {
 
 /* By first byte, and of one first byte the longer before the shorter: so the first that fits is the longest. */
 struct rv_mask {
+	struct rv_arena arena; /* of what is not the conf's */
 	size_t count;
 	size_t first[257]; /* of a first byte: where its secrets begin in the list */
 	struct hidden list[];
@@ -47,6 +48,19 @@ static int by_first_and_length(const void *a, const void *b)
 	return memcmp(x->text, y->text, x->len);
 }
 
+/* As it stands inside an option of type JSON, without the quotes around it. */
+static struct hidden in_json(struct rv_arena *a, const char *text)
+{
+	struct rv_buf b = {0};
+	struct hidden h = {NULL, 0};
+
+	rv_options_json(&b, text);
+	if (!b.full && b.len > 2)
+		h = (struct hidden){rv_arena_strndup(a, b.data + 1, b.len - 2), b.len - 2};
+	rv_buf_fini(&b);
+	return h;
+}
+
 /* NULL to: only counts. */
 static size_t collect(const struct rv_whole *w, struct hidden *to)
 {
@@ -75,11 +89,19 @@ struct rv_mask *rv_mask_create(const struct rv_conf *conf)
 {
 	const struct rv_whole *w = (const struct rv_whole *)conf;
 	size_t n = collect(w, NULL);
-	struct rv_mask *m = calloc(1, sizeof(*m) + n * sizeof(m->list[0]));
+	struct rv_mask *m = calloc(1, sizeof(*m) + 2 * n * sizeof(m->list[0]));
 
 	if (!m)
 		return NULL;
 	collect(w, m->list);
+	for (size_t i = 0; i < n; i++) {
+		m->list[n + i] = in_json(&m->arena, m->list[i].text);
+		if (!m->list[n + i].text) {
+			rv_mask_destroy(m);
+			return NULL;
+		}
+	}
+	n *= 2;
 	if (n)
 		qsort(m->list, n, sizeof(m->list[0]), by_first_and_length);
 	for (size_t i = 0; i < n; i++)
@@ -95,6 +117,8 @@ struct rv_mask *rv_mask_create(const struct rv_conf *conf)
 
 void rv_mask_destroy(struct rv_mask *m)
 {
+	if (m)
+		rv_arena_fini(&m->arena);
 	free(m);
 }
 

@@ -153,7 +153,7 @@ static void read_words(struct rv_read *r, struct rv_option *o, const struct valu
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void add_string(struct rv_buf *to, const char *s)
+void rv_options_json(struct rv_buf *to, const char *s)
 {
 	rv_buf_str(to, "\"");
 	for (; *s; s++) {
@@ -217,7 +217,7 @@ static void add_json_scalar(struct rv_read *r, const struct rv_tree *v, struct r
 	}
 	s = rv_read_expand(r, v, s);
 	if (s)
-		add_string(to, s);
+		rv_options_json(to, s);
 }
 
 struct json_frame {
@@ -246,7 +246,7 @@ static void add_json(struct rv_read *r, const struct rv_tree *root, struct rv_bu
 			rv_buf_str(to, ",");
 		v = f->t->kind == RV_TREE_MAP ? f->t->pairs[f->next].value : f->t->items[f->next];
 		if (f->t->kind == RV_TREE_MAP) {
-			add_string(to, f->t->pairs[f->next].key);
+			rv_options_json(to, f->t->pairs[f->next].key);
 			rv_buf_str(to, ":");
 		}
 		f->next++;

@@ -74,6 +74,7 @@ void rv_advice_give(struct rv_whole *w, struct rv_complaints *c);
 void rv_top_read(struct rv_read *r, struct rv_top *t);
 /* options.c */
 void rv_options_read(struct rv_read *r, struct rv_detail *d);
+void rv_options_json(struct rv_buf *to, const char *s); /* appends it as a JSON string */
 /* ports.c: recipes: only what a recipe takes part in. */
 void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c);
 /* net.c: "127.0.0.1:80" "[::1]:80" "localhost:80"; port_only: "80" is 127.0.0.1:80. */

@@ -780,9 +780,10 @@ static void the_plan_hides_a_secret_wherever_it_turns_up(void **state)
 {
 	static const struct rv_key keys[] = {{"token", RV_KEY_SECRET, 0, 0, NULL, NULL, "a secret"},
 		{"extra", RV_KEY_WORDS, 0, 0, NULL, NULL, "more"},
-		{"text", RV_KEY_STRING, 0, 0, NULL, NULL, "more"}};
+		{"text", RV_KEY_STRING, 0, 0, NULL, NULL, "more"},
+		{"json", RV_KEY_JSON, 0, 0, NULL, NULL, "more"}};
 	static const struct rv_plugin_table tables[] = {
-		{.name = "p", .keys = keys, .key_count = 3}};
+		{.name = "p", .keys = keys, .key_count = COUNT(keys)}};
 	struct got g = accept_given((struct given){
 		.yaml = "services:\n"
 			"  a:\n"
@@ -791,14 +792,14 @@ static void the_plan_hides_a_secret_wherever_it_turns_up(void **state)
 			"    working-dir: \"/home/it's s3cret\"\n"
 			"    log: {file: \"/var/it's s3cret.log\"}\n"
 			"    options: {token: \"it's s3cret\", extra: [\"--t=it's s3cret\"], text: "
-			"\"${env.api_token}\"}\n"
+			"\"${env.api_token}\", json: {a: \"${env.QUOTED_KEY}\"}}\n"
 			"  b:\n"
 			"    command: [b, \"it's s3cret\"]\n"
 			"    ready: {http: {url: \"http://127.0.0.1/?k=${env.API_KEY}\"}}\n",
 		.tables = tables,
 		.table_count = 1,
-		.environ = (const char *const[]){
-			"API_KEY=s3cret-key", "api_token=s3cret-low", "PORT=8080", NULL}});
+		.environ = (const char *const[]){"API_KEY=s3cret-key", "api_token=s3cret-low",
+			"PORT=8080", "QUOTED_KEY=s3cret-\"q\"", NULL}});
 	struct rv_buf b = {0};
 
 	(void)state;
@@ -809,6 +810,7 @@ static void the_plan_hides_a_secret_wherever_it_turns_up(void **state)
 	assert_non_null(strstr(rv_buf_text(&b), "/home/***\n"));
 	assert_non_null(strstr(rv_buf_text(&b), "text = ***  (file)\n"));
 	assert_non_null(strstr(rv_buf_text(&b), "?k=***,"));
+	assert_non_null(strstr(rv_buf_text(&b), "json = '{\"a\":\"***\"}'  (file)\n"));
 	rv_buf_fini(&b);
 	put_away(&g);
 }
