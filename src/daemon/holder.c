@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "daemon/listen.h"
 #include "daemon/proc.h"
 
 #define LISTENING 0x0a

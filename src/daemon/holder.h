@@ -19,6 +19,11 @@ bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use);
 /* "pid 4711 (nginx)". False: nobody has it, or not to be told. */
 bool rv_inode_holder(unsigned long inode, pid_t *pid, char *to, size_t size);
 bool rv_pid_text(pid_t pid, char *to, size_t size);
+/* Who listens on a TCP port, at any local address of this network: *pid, and "pid 4711 (nginx)" in `to`. False: nobody,
+   or not to be told. */
+bool rv_port_holder(uint16_t port, pid_t *pid, char *to, size_t size);
+/* True when nobody listens on it. */
+bool rv_port_is_free(uint16_t port);
 
 enum rv_held { RV_HELD_NO, RV_HELD_YES, RV_HELD_UNKNOWN };
 /* Whether one of these processes listens on the TCP port. RV_HELD_UNKNOWN: nobody does here (it may be in another

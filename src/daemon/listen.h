@@ -8,9 +8,9 @@ struct rv_listener;
 
 /* Binds (and listens, with a backlog), over what earlier connections left in TIME_WAIT. From then on
    until close strangers are refused, whether a service listens or not (portguard.h). Taken: e names
-   service, address, and who holds it (pid and command) where that can be told. service is for messages. An IPv6 address is IPv6 only ([::] leaves 0.0.0.0 to others), so
-   that what is written is what is bound, whatever the machine's default. The descriptor blocks, as a
-   service expects. */
+   service, address, and who holds it (pid and command) where that can be told. service is for
+   messages. An IPv6 address is IPv6 only ([::] leaves 0.0.0.0 to others), so that what is written is
+   what is bound, whatever the machine's default. The descriptor blocks, as a service expects. */
 struct rv_listener *rv_listener_open(
 	const struct rv_listen *l, const char *service, struct rv_err *e);
 /* Closes; removes a UNIX socket's path if it is still ours. NULL is fine. */
@@ -21,11 +21,5 @@ int rv_listener_fd(const struct rv_listener *l);
    listen again; what waits in the backlog of the old life is dropped with it. With a backlog it goes
    on listening. */
 bool rv_listener_life_ended(struct rv_listener *l, struct rv_err *e);
-
-/* Who listens on TCP port `port` (any local address, v4 and v6) or on the UNIX path: fills
-   "pid 4711 (nginx)" into `to`. False: nobody, or not to be told. */
-bool rv_port_holder(uint16_t port, pid_t *pid, char *to, size_t size);
-/* True when nothing listens on it on this machine (bind-free look: /proc/net or sock_diag). */
-bool rv_port_is_free(uint16_t port);
 
 #endif
