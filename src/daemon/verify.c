@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,6 +88,33 @@ void rv_load_accounts(const struct rv_conf *conf, struct rv_complaints *c)
 }
 
 /* --- programs --------------------------------------------------------------------------------- */
+
+/* What is told here repeats words of the configuration, which may have brought a secret. */
+struct verifying {
+	struct rv_complaints *c;
+	const struct rv_mask *mask; /* NULL: memory was refused */
+	const struct rv_service *s;
+};
+
+RV_PRINTF(4, 5)
+static void tell(
+	const struct verifying *v, bool softly, struct rv_place at, const char *format, ...)
+{
+	char text[2 * PATH_MAX + 600];
+	struct rv_buf shown = {0};
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (v->mask)
+		rv_mask_add(v->mask, text, &shown);
+	else
+		rv_buf_str(&shown, "out of memory");
+	(softly ? rv_complain_softly : rv_complain)(
+		v->c, at, "service %s: %s", v->s->name, rv_buf_text(&shown));
+	rv_buf_fini(&shown);
+}
 
 /* The reason why it cannot be executed, into `why`. */
 struct reason {
@@ -178,9 +206,10 @@ static bool search_program(
 }
 
 /* As a spawn will: a relative path, and an empty element of PATH, begin in the service's own working folder. */
-static void check_program(const struct rv_service *s, const char *name, const char *use,
-	struct rv_place at, struct rv_complaints *c)
+static void check_program(
+	const struct verifying *v, const char *name, const char *use, struct rv_place at)
 {
+	const struct rv_service *s = v->s;
 	rv_auto_fd dir = open(
 		s->working_dir ? s->working_dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct reason why;
@@ -189,24 +218,22 @@ static void check_program(const struct rv_service *s, const char *name, const ch
 		return;
 	/* A working folder that is missing is told for itself. */
 	if (dir >= 0 || *name == '/' || !strchr(name, '/'))
-		rv_complain(
-			c, at, "service %s: cannot execute %s%s: %s", s->name, name, use, why.text);
+		tell(v, false, at, "cannot execute %s%s: %s", name, use, why.text);
 }
 
 /* --- folders and logs ------------------------------------------------------------------------- */
 
-static void check_folder(const struct rv_service *s, struct rv_complaints *c)
+static void check_folder(const struct verifying *v)
 {
-	const char *dir = s->working_dir;
+	const char *dir = v->s->working_dir;
 	struct stat st;
 
 	if (!dir)
 		return;
 	if (stat(dir, &st))
-		rv_complain(c, s->at, "service %s: cannot enter working-dir %s: %s", s->name, dir,
-			strerror(errno));
+		tell(v, false, v->s->at, "cannot enter working-dir %s: %s", dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		rv_complain(c, s->at, "service %s: working-dir %s is no folder", s->name, dir);
+		tell(v, false, v->s->at, "working-dir %s is no folder", dir);
 }
 
 static int may_write(const char *path)
@@ -234,18 +261,17 @@ static int may_make(const char *path)
 	return S_ISDIR(st.st_mode) ? may_write(above) : ENOTDIR;
 }
 
-static void check_log(const struct rv_service *s, struct rv_complaints *c)
+static void check_log(const struct verifying *v)
 {
-	const char *path = s->log.path;
+	const char *path = v->s->log.path;
 	struct stat st;
 	int number;
 
-	if (s->log.kind != RV_LOG_FILE || !path)
+	if (v->s->log.kind != RV_LOG_FILE || !path)
 		return;
 	number = stat(path, &st) ? errno : 0;
 	if (!number && S_ISDIR(st.st_mode)) {
-		rv_complain(
-			c, s->at, "service %s: cannot write log %s: it is a folder", s->name, path);
+		tell(v, false, v->s->at, "cannot write log %s: it is a folder", path);
 		return;
 	}
 	if (number == ENOENT)
@@ -254,26 +280,29 @@ static void check_log(const struct rv_service *s, struct rv_complaints *c)
 		number = may_write(path);
 	/* Who checks is often not who will run it. */
 	if (number == EACCES && geteuid())
-		rv_complain_softly(c, s->at, "service %s: log %s cannot be written as user %u",
-			s->name, path, (unsigned)geteuid());
+		tell(v, true, v->s->at, "log %s cannot be written as user %u", path,
+			(unsigned)geteuid());
 	else if (number)
-		rv_complain(c, s->at, "service %s: cannot write log %s: %s", s->name, path,
-			strerror(number));
+		tell(v, false, v->s->at, "cannot write log %s: %s", path, strerror(number));
 }
 
 void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c)
 {
+	struct rv_mask *mask = rv_mask_create(conf);
+
 	for (size_t i = 0; i < conf->service_count; i++) {
 		const struct rv_service *s = &conf->services[i];
 		const char *const *argv = s->argv ? s->argv : s->command;
+		struct verifying v = {c, mask, s};
 
 		if (!s->name)
 			continue;
 		if (argv)
-			check_program(s, argv[0], "", s->at, c);
+			check_program(&v, argv[0], "", s->at);
 		if (s->ready.exec)
-			check_program(s, s->ready.exec[0], " (of ready.exec)", s->ready.at, c);
-		check_folder(s, c);
-		check_log(s, c);
+			check_program(&v, s->ready.exec[0], " (of ready.exec)", s->ready.at);
+		check_folder(&v);
+		check_log(&v);
 	}
+	rv_mask_destroy(mask);
 }

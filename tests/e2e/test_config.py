@@ -123,6 +123,17 @@ services:
     assert [e for e in expected[3:] if e not in got.stderr] == [], got.stderr
 
 
+def test_check_shows_no_secret_in_what_it_finds_missing(once, tmp_path):
+    import harness
+    for mistake in ("", ", uesr: u"):
+        (tmp_path / "reeve.yaml").write_text(
+            'services: {a: {command: ["/no/${env.MY_TOKEN}"], working-dir: "/no/${env.MY_TOKEN}", log: "/dev/null/${env.MY_TOKEN}", '
+            'ready: {exec: ["/no/${env.MY_TOKEN}"]}%s}}' % mistake)
+        got = once("check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS, env={"MY_TOKEN": "s3cret"})
+        assert got.returncode == 78 and got.stderr.count("***") == 4, got.stderr
+        assert "s3cret" not in got.stderr + got.stdout
+
+
 def test_check_counts_one_service_as_one(once, tmp_path):
     import harness
     (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/true], log: null}}")
