@@ -2,7 +2,9 @@
 namespace, so that no system gets users."""
 import os
 import resource
+import shutil
 import stat
+import subprocess
 
 import pytest
 
@@ -147,3 +149,16 @@ def test_a_check_runs_as_the_user_of_its_service(started):
     r.wait_ready()
     assert r.read("probe").split() == ["4711", "/home/u", "4711", "4800"]
     assert r.term() == 0
+
+
+def test_where_groups_cannot_be_set_none_can_be_asked_for(reeve):
+    """In a user namespace setgroups is refused: the message names the way out, and it is one."""
+    wrap = ["setpriv", "--clear-groups", "unshare", "-r"]
+    if os.geteuid() or not shutil.which("setpriv") or subprocess.run(wrap + ["true"], capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    r = reeve("services: {a: {command: [/bin/true], type: task, user: root}}", wrap=wrap)
+    assert r.wait() == 10
+    assert "cannot set the groups" in r.stderr and "groups: []" in r.stderr, r.stderr
+    r = reeve("services: {a: {command: [/bin/sleep, '1000'], user: root, groups: []}}", wrap=wrap)
+    r.wait_ready(30)
+    assert r.term(30) == 0
