@@ -122,6 +122,8 @@ static struct server server_start(void)
 
 static void server_stop(struct server *s)
 {
+	if (s->pid <= 0)
+		return; /* its start has failed: our own group is not to be killed for that */
 	kill(-s->pid, SIGKILL);
 	waitpid(s->pid, NULL, 0);
 }
