@@ -322,7 +322,8 @@ struct rv_control *rv_control_create(
 	}
 	k->loop = loop;
 	k->engine = engine;
-	if (!find_owner(k, conf, e) || !rv_ctlsock_open(&k->sock, conf->runtime_dir, &k->perm, false, e)) {
+	if (!find_owner(k, conf, e) ||
+		!rv_ctlsock_open(&k->sock, conf->runtime_dir, &k->perm, false, e)) {
 		free(k);
 		return NULL;
 	}
@@ -373,9 +374,4 @@ void rv_control_destroy(struct rv_control *k)
 		conn_close(k->conns[0]);
 	}
 	free(k);
-}
-
-const char *rv_control_path(const struct rv_control *k)
-{
-	return k->sock.path;
 }

@@ -21,6 +21,5 @@ void rv_control_files(struct rv_control *c, const struct rv_load *files);
 bool rv_control_restore(struct rv_control *c, struct rv_err *e);
 /* Answers what waits with an error, closes, removes the socket if it is still ours. NULL is fine. */
 void rv_control_destroy(struct rv_control *c);
-const char *rv_control_path(const struct rv_control *c);
 
 #endif

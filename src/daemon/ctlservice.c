@@ -199,11 +199,11 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 
 static void put_restart(struct rv_buf *to, const struct rv_node *n)
 {
-	static const char *const ons[] = {"never", "failure", "always"};
+	static const char *const words[] = {"never", "failure", "always"};
 
 	put_key(to, "restart");
 	RV_JSON_LIT(to, "{\"on\":");
-	rv_json_str(to, ons[n->restart_on]);
+	rv_json_str(to, words[n->restart_on]);
 	put_ms(to, "delay_ms", n->delay);
 	put_key(to, "factor");
 	rv_buf_fmt(to, "%u.%03u", n->factor_milli / 1000, n->factor_milli % 1000);

@@ -45,7 +45,7 @@ void rv_reaper_add_helper(
 void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool kill);
 
 /* Collects all that ended, attributes unknown children, tells which lives are gone. Call once a loop
-   turn when SIGCHLD came, or when rv_reaper_wants_turn(). */
+   turn when SIGCHLD came, or when rv_reaper_wait() is over. */
 void rv_reaper_turn(struct rv_reaper *r);
 /* Delay until a turn is needed without SIGCHLD (a group that is emptying, a kill in progress); grows
    from 1 ms to 50 ms; RV_NEVER when no life is ending. */
