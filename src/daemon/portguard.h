@@ -1,10 +1,10 @@
 /* A second socket on the port of a TCP listener, for as long as the listener lives, that never listens.
  *
- * The listener carries SO_REUSEADDR before anybody listens on it, so that every connection that is ever accepted inherits
- * the flag, and what they leave behind hinders neither the next listen nor the next boot. (Set any later, it misses the
- * connection that is accepted first.) But with the flag on one side
- * and on the other the kernel lets any stranger bind to a port that nobody listens on, and nearly every server sets it.
- * The guard has no such flag and refuses them: in every phase, without a moment between and without a clock.
+ * The listener carries SO_REUSEADDR before anybody listens on it, so that every connection that is ever accepted
+ * inherits the flag, and what they leave behind hinders neither the next listen nor the next boot. (Set any later, it
+ * misses the connection that is accepted first.) But with the flag on one side and on the other the kernel lets any
+ * stranger bind to a port that nobody listens on, and nearly every server sets it. The guard has no such flag and refuses
+ * them: in every phase, without a moment between and without a clock.
  *
  * What Linux 6.18 answers to a stranger, with R for SO_REUSEADDR and P for SO_REUSEPORT, bound at the same address or at
  * the wildcard; ours has R and P, the guard has P. Phases: before the first life, started but not listening, listening,
