@@ -355,6 +355,11 @@ static bool is_tab(const struct reader *r, struct rv_place at)
 	return at.column <= (size_t)(end - s) && s[at.column - 1] == '\t';
 }
 
+static bool is_quote_or_dollar(char c)
+{
+	return c == '"' || c == '\'' || c == '$';
+}
+
 /* Inside { } the { of ${ begins a map. libyaml finds that at the end, so the lines of the map are searched. */
 static const char *flow_hint(const struct reader *r, const yaml_parser_t *p)
 {
@@ -365,7 +370,8 @@ static const char *flow_hint(const struct reader *r, const yaml_parser_t *p)
 		return "";
 	while (s && s < end) {
 		s = memchr(s, '$', (size_t)(end - s));
-		if (s && ++s < end && *s == '{' && (s == r->bytes + 1 || !memchr("\"'$", s[-2], 3)))
+		if (s && ++s < end && *s == '{' &&
+			(s == r->bytes + 1 || !is_quote_or_dollar(s[-2])))
 			return "; between { } or [ ] a ${...} needs quotes";
 	}
 	return "";

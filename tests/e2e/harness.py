@@ -65,13 +65,19 @@ def until(what, probe, timeout=10.0, every=0.02):
         time.sleep(every)
 
 
+given_ports = set()
+
+
 def free_port():
-    """A TCP port below the ephemeral range, so that no outgoing connection can take it meanwhile."""
+    """A TCP port below the ephemeral range, so that no outgoing connection can take it meanwhile; never the same twice."""
     base = 10000 + (os.getpid() * 37 + int(time.monotonic() * 1000)) % 20000
     for port in range(base, base + 500):
+        if port in given_ports:
+            continue
         with socket.socket() as s:
             try:
                 s.bind(("127.0.0.1", port))
+                given_ports.add(port)
                 return port
             except OSError:
                 continue

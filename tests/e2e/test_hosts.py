@@ -341,7 +341,7 @@ def test_a_stopped_host_does_not_hold_a_shutdown_up(mixed):
 
 
 def test_the_host_that_took_over_has_no_secret_and_no_listener(mixed, free_port):
-    port = free_port() + 3
+    port = free_port()
     r = mixed(["moody"], "  same: {plugin: moody, listen: [{name: l, tcp: '127.0.0.1:%d'}]}\n" % port, env={"SECRET_OF_MINE": "s3cret"})
     r.wait_ready()
     kill_host(r)

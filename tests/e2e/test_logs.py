@@ -48,6 +48,17 @@ def fresh(r, path, within=6):
     harness.until(lambda: "line %d in %s (%s)\n%s" % (at, path, newest(path), r.stderr), lambda: newest(path) >= at, within)
 
 
+def replaced(r):
+    """Puts a file where the folder of the logs is; False when the folder was made anew in between."""
+    try:
+        os.rename(r.path("logs"), r.path("gone"))
+        shutil.rmtree(r.path("gone"))
+        os.rename(r.write("no-folder", "no folder"), r.path("logs"))
+        return True
+    except OSError:
+        return False
+
+
 def test_a_log_that_is_removed_moved_truncated_or_obstructed_goes_on(reeve):
     r = reeve("""
 services:
@@ -83,14 +94,14 @@ services:
     os.rmdir(log + ".1")
     harness.until("the gap to close", lambda: os.path.isfile(log + ".1"))
 
-    shutil.rmtree(r.path("logs"))
+    os.rename(r.path("logs"), r.path("gone"))  # at once: files come back into a folder that is being emptied
+    shutil.rmtree(r.path("gone"))
     goes_on(r)
     fresh(r, log)
-    shutil.rmtree(r.path("logs"))
-    r.write("logs", "no folder")
+    harness.until("a file in the place of the folder", lambda: replaced(r))
     goes_on(r)
     os.unlink(r.path("logs"))
-    os.mkdir(r.path("logs"))
+    os.makedirs(r.path("logs"), exist_ok=True)  # it may be back already
     fresh(r, log)
     harness.until("three rotations", lambda: os.path.exists(log + ".3"))
     for name in ("t.log", "t.log.1", "t.log.2", "t.log.3"):
