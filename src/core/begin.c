@@ -63,10 +63,10 @@ static void probe(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_due(t, s, RV_FAULT(18) ? RV_NEVER : s->ready_by);
 }
 
-/* Soon and often at first; what is learnt late by a thirty-second part of the wait makes no difference. */
+/* Soon and often at first; later it makes no difference, and each question takes time from those who start. */
 static void pace(const struct rv_turn *t, struct rv_slot *s)
 {
-	rv_time wait = (t->now - s->started) / 32;
+	rv_time wait = (t->now - s->started) / 16;
 
 	if (wait < PACE_LEAST)
 		wait = PACE_LEAST;
