@@ -218,6 +218,7 @@ static void publish_top(struct rv_whole *w, const struct rv_draft *d)
 	conf->control_group = w->top.control_group;
 	conf->control_at = w->top.control_at;
 	conf->log_dir = w->top.log_dir;
+	conf->termination_report = w->top.termination_report;
 	conf->environment = w->top.environment;
 }
 
@@ -253,6 +254,8 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 	} while (0)
 
 	KEEP(w->conf.control_at);
+	KEEP(w->top.boot_timeout_at);
+	KEEP(w->top.platform_window_at);
 	for (size_t i = 0; i < w->detail_count; i++) {
 		struct rv_detail *d = &w->details[i];
 

@@ -174,6 +174,7 @@ struct rv_conf {
 	const char *control_owner, *control_group; /* NULL: ours */
 	struct rv_place control_at;
 	const char *log_dir; /* NULL: services without log.file inherit ours */
+	const char *termination_report; /* where the end of reeve is told; NULL: nowhere */
 	const char *const *environment; /* sandbox level */
 	const struct rv_service *services; /* by slot; name NULL for a vacant one */
 	size_t service_count;

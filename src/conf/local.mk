@@ -1,6 +1,7 @@
 noinst_LIBRARIES += src/conf/libconf.a
 src_conf_libconf_a_SOURCES = \
 	src/conf/advice.c \
+	src/conf/budget.c \
 	src/conf/build.c \
 	src/conf/bytes.c \
 	src/conf/complain.c \

@@ -403,6 +403,10 @@ static void print_top(const struct rv_conf *conf, struct rv_buf *to)
 	label(to, "shutdown");
 	rv_buf_fmt(
 		to, "within %s (start grace %s)\n", DUR(p->shutdown_timeout), DUR(p->start_grace));
+	if (conf->termination_report) {
+		label(to, "report");
+		rv_buf_fmt(to, "%s\n", conf->termination_report);
+	}
 	if (p->exit_from != RV_NO_ID) {
 		label(to, "exit from");
 		rv_buf_fmt(to, "%s\n", conf->services[p->exit_from].name);

@@ -71,6 +71,25 @@ static void read_exit_from(
 	rv_read_string(r, row, v, &t->exit_from);
 }
 
+/* The place is for the advice about time. */
+static void read_boot_timeout(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_top *t = to;
+
+	t->boot_timeout_at = v->at;
+	rv_read_duration(r, row, v, &t->boot_timeout);
+}
+
+static void read_platform_window(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_top *t = to;
+
+	t->platform_window_at = v->at;
+	rv_read_duration(r, row, v, &t->platform_window);
+}
+
 static void read_log_dir(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
@@ -90,12 +109,14 @@ static const struct rv_row reeve_rows[] = {
 	{"plugin-dir", read_plugin_dir, AT(plugin_dir), NULL, 0, 0, NULL, false},
 	{"control", read_control, 0, NULL, 0, 0, &control_table, false},
 	{"max-starts", rv_read_uint, AT(max_starts), NULL, 0, 1000000, NULL, false},
-	{"boot-timeout", rv_read_duration, AT(boot_timeout), NULL, 0, LONG_TIME, NULL, false},
+	{"boot-timeout", read_boot_timeout, 0, NULL, 0, LONG_TIME, NULL, false},
+	{"platform-window", read_platform_window, 0, NULL, 0, LONG_TIME, NULL, false},
 	{"shutdown-timeout", rv_read_duration, AT(shutdown_timeout), NULL, 0, LONG_TIME, NULL,
 		false},
 	{"start-grace", rv_read_duration, AT(start_grace), NULL, 0, LONG_TIME, NULL, false},
 	{"on-boot-failure", rv_read_word, AT(on_boot_failure), failure_words, 0, 0, NULL, false},
 	{"exit-from", read_exit_from, 0, NULL, 0, 0, NULL, false},
+	{"termination-report", rv_read_path, AT(termination_report), NULL, 0, 0, NULL, false},
 	{"log", rv_read_map, 0, NULL, 0, 0, &log_table, false},
 };
 static const struct rv_table reeve_table = RV_TABLE(reeve_rows);
@@ -132,6 +153,7 @@ void rv_top_read(struct rv_read *r, struct rv_top *t)
 		.log_dir = "/var/log/reeve",
 		.control_mode = 0660,
 		.boot_timeout = 25 * RV_SEC,
+		.platform_window = 30 * RV_SEC,
 		.shutdown_timeout = 20 * RV_SEC,
 		.start_grace = 5 * RV_SEC,
 		.on_boot_failure = 1};

@@ -42,7 +42,9 @@ struct rv_top {
 	const char *control_owner, *control_group;
 	struct rv_place control_at;
 	uint32_t max_starts;
-	rv_time boot_timeout, shutdown_timeout, start_grace;
+	rv_time boot_timeout, platform_window, shutdown_timeout, start_grace;
+	struct rv_place boot_timeout_at, platform_window_at; /* line 0: not given */
+	const char *termination_report; /* or NULL */
 	uint8_t on_boot_failure;
 	const char *exit_from;
 	struct rv_place exit_from_at;
@@ -70,6 +72,8 @@ bool rv_graph_read(struct rv_read *r, struct rv_whole *w);
 bool rv_graph_build(struct rv_whole *w, struct rv_plan *plan);
 /* advice.c: warnings; once there is a plan. */
 void rv_advice_give(struct rv_whole *w, struct rv_complaints *c);
+/* budget.c: the same, about time. */
+void rv_budget_advise(struct rv_whole *w, struct rv_complaints *c);
 /* top.c */
 void rv_top_read(struct rv_read *r, struct rv_top *t);
 /* options.c */

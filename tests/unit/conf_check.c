@@ -81,6 +81,8 @@ static void every_key_of_the_supervisor_arrives(void **state)
 			      "  control: {mode: \"0600\", owner: root, group: sandbox}\n"
 			      "  max-starts: 4\n"
 			      "  boot-timeout: 1m\n"
+			      "  platform-window: 2m\n"
+			      "  termination-report: /tmp/t\n"
 			      "  shutdown-timeout: 2m\n"
 			      "  start-grace: 1s\n"
 			      "  on-boot-failure: continue\n"
@@ -91,6 +93,8 @@ static void every_key_of_the_supervisor_arrives(void **state)
 
 	(void)state;
 	assert_string_equal(g.conf->runtime_dir, "/tmp/r");
+	assert_string_equal(g.conf->termination_report, "/tmp/t");
+	assert_int_equal(g.c.warnings, 0);
 	assert_string_equal(g.conf->plugin_dir, "/tmp/p");
 	assert_int_equal(g.conf->control_mode, 0600);
 	assert_string_equal(g.conf->control_owner, "root");

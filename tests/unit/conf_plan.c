@@ -246,24 +246,91 @@ static void an_essential_service_that_needs_another_kind_is_warned_about(void **
 	put_away(&g);
 }
 
-/* */
-static void gates_that_add_up_to_more_than_the_boot_are_warned_about(void **state)
+/* Accepted, with these warnings. */
+static void is_warned(const char *yaml, const char *warnings)
 {
-	struct got g = accept("reeve: {boot-timeout: 30s}\n"
-			      "services:\n"
-			      "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
-			      "  b: {command: x, ready: {tcp: 2, timeout: 20s}, needs: [a]}\n"
-			      "  c: {command: x, ready: {tcp: 3, timeout: 20s}, needs: [b]}\n");
+	struct got g = accept(yaml);
 
+	assert_string_equal(rv_buf_text(&g.c.text), warnings);
+	put_away(&g);
+}
+
+/* */
+static void gates_that_add_up_to_more_than_the_window_are_warned_about_once(void **state)
+{
 	(void)state;
-	assert_string_equal(rv_buf_text(&g.c.text),
-		"t.yaml:5:3: warning: the ready.timeouts up to service 'c' add up to 1m, but "
-		"reeve.boot-timeout ends the boot after 30s\n");
-	assert_int_equal(g.c.warnings, 1);
-	put_away(&g);
-	g = accept("services: {a: {command: x, ready: {tcp: 1}}}\n");
-	assert_int_equal(g.c.warnings, 0);
-	put_away(&g);
+	is_warned("services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
+		  "  b: {command: x, ready: {tcp: 2, timeout: 20s}, needs: [a]}\n"
+		  "  c: {command: x, ready: {tcp: 3, timeout: 20s}, needs: [b]}\n",
+		"t.yaml:4:3: warning: what may pass until 'c' is ready adds up to 1m "
+		"(a 20s + b 20s + c 20s), more than reeve.platform-window, 30s, but "
+		"reeve.boot-timeout ends the boot after 25s\n");
+	is_warned("services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
+		  "  b: {command: x, ready: {tcp: 2, timeout: 7s}, needs: [a]}\n",
+		"t.yaml:3:3: warning: what may pass until 'b' is ready adds up to 27s "
+		"(a 20s + b 7s), but reeve.boot-timeout ends the boot after 25s\n");
+	is_warned("reeve: {platform-window: 60s, boot-timeout: 60s}\n"
+		  "services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
+		  "  b: {command: x, ready: {tcp: 2, timeout: 20s}, needs: [a]}\n"
+		  "  c: {command: x, ready: {tcp: 3, timeout: 20s}, needs: [b]}\n",
+		"");
+	is_warned("services: {a: {command: x, ready: {tcp: 1}}}\n", "");
+}
+
+static void attempts_and_their_delays_are_part_of_the_sum(void **state)
+{
+	(void)state;
+	is_warned("services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 9s}, start-attempts: 3,\n"
+		  "      restart: {delay: 1s, factor: 4, max-delay: 3s}}\n",
+		"t.yaml:2:3: warning: what may pass until 'a' is ready adds up to 31s "
+		"(a 31s (3 starts)), more than reeve.platform-window, 30s, but "
+		"reeve.boot-timeout ends the boot after 25s\n");
+}
+
+static void only_the_longest_way_that_the_boot_takes_counts(void **state)
+{
+	(void)state;
+	is_warned("services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
+		  "  b: {command: x, ready: {tcp: 2, timeout: 20s}}\n"
+		  "  c: {command: x, needs: [a, b]}\n"
+		  "  d: {command: x, ready: {tcp: 3, timeout: 20s}, needs: [{service: a, until: "
+		  "started}]}\n"
+		  "  e: {command: x, ready: {tcp: 4, timeout: 20s}, startup: disabled}\n"
+		  "  f: {command: x, ready: {tcp: 5, timeout: 20s}, after: [e]}\n",
+		"");
+	is_warned("services:\n"
+		  "  e: {command: x, ready: {tcp: 4, timeout: 20s}, startup: disabled}\n"
+		  "  f: {command: x, ready: {tcp: 5, timeout: 20s}, wants: [e]}\n",
+		"t.yaml:3:3: warning: what may pass until 'f' is ready adds up to 40s "
+		"(e 20s + f 20s), more than reeve.platform-window, 30s, but "
+		"reeve.boot-timeout ends the boot after 25s\n");
+}
+
+static void a_boot_that_may_outlast_the_window_is_warned_about(void **state)
+{
+	(void)state;
+	is_warned("reeve:\n"
+		  "  boot-timeout: 31s\n"
+		  "services: {a: {command: x}}\n",
+		"t.yaml:2:17: warning: reeve.boot-timeout, 31s, is longer than "
+		"reeve.platform-window, 30s: the platform gives up before reeve can say why\n");
+	is_warned("reeve:\n"
+		  "  platform-window: 20s\n"
+		  "services: {a: {command: x}}\n",
+		"t.yaml:2:20: warning: reeve.boot-timeout, 25s, is longer than "
+		"reeve.platform-window, 20s: the platform gives up before reeve can say why\n");
+	is_warned("reeve: {boot-timeout: 0}\n"
+		  "services: {a: {command: x}}\n",
+		"t.yaml:1:23: warning: reeve.boot-timeout sets no limit, but "
+		"reeve.platform-window is 30s: the platform gives up before reeve can say why\n");
+	is_warned("reeve: {boot-timeout: 0, platform-window: 0}\n"
+		  "services: {a: {command: x, ready: {tcp: 1, timeout: 5m}}}\n",
+		"");
 }
 
 /* --- ports ------------------------------------------------------------------------------------ */
@@ -828,7 +895,10 @@ int main(void)
 		cmocka_unit_test(exit_from_names_a_service_that_does_not_restart),
 		cmocka_unit_test(the_shutdown_has_time_for_the_longest_path),
 		cmocka_unit_test(an_essential_service_that_needs_another_kind_is_warned_about),
-		cmocka_unit_test(gates_that_add_up_to_more_than_the_boot_are_warned_about),
+		cmocka_unit_test(gates_that_add_up_to_more_than_the_window_are_warned_about_once),
+		cmocka_unit_test(attempts_and_their_delays_are_part_of_the_sum),
+		cmocka_unit_test(only_the_longest_way_that_the_boot_takes_counts),
+		cmocka_unit_test(a_boot_that_may_outlast_the_window_is_warned_about),
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
