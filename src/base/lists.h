@@ -14,7 +14,7 @@
 	X(RV_QUEUED, "queued")       /* could start; waits for a start permit */                   \
 	X(RV_STARTING, "starting")   /* spawned, or about to be; not proven ready yet */           \
 	X(RV_READY, "ready")         /* proven, or nothing proves it (flag unproven) */            \
-	X(RV_UNHEALTHY, "unhealthy") /* was ready; its health check fails */                       \
+	X(RV_UNHEALTHY, "unhealthy") /* was ready; its health check fails, or it is ending */      \
 	X(RV_STOPPING, "stopping")   /* being asked to leave, or leftovers are being removed */    \
 	X(RV_KILLING, "killing")     /* KILL was sent to the whole tree */                         \
 	X(RV_BACKOFF, "backoff")     /* will be restarted after a delay */                         \
@@ -42,7 +42,8 @@
 	X(RV_WHY_ROLLBACK, "boot rolled back")                                                     \
 	X(RV_WHY_SHUTDOWN, "shutting down")                                                        \
 	X(RV_WHY_BOOT_TIMEOUT, "boot timeout")                                                     \
-	X(RV_WHY_STUCK, "survived KILL")
+	X(RV_WHY_STUCK, "survived KILL")                                                           \
+	X(RV_WHY_QUITS, "says that it is stopping")
 
 /* The hooks of a plugin, in the order of their precedence (later ones yield to earlier ones). */
 #define RV_HOOKS(X)                                                                                \

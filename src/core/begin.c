@@ -17,11 +17,12 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 	s->after = RV_AFTER_AGAIN;
 	s->end_why = RV_WHY_NONE;
 	s->exited = s->answered = s->balked = s->unproven = s->was_ready = s->stuck = s->sick =
-		false;
+		s->quits = false;
 	s->automatic = s->lost_ground = s->rests = false;
 	s->grounded = true;
 	s->step = s->attempt = s->bad_health = 0;
 	s->facts = 0;
+	s->extend_to = 0;
 	s->started = t->now;
 	s->ready = 0;
 	s->ready_by = t->now + rv_node_of(t->c, s)->ready_timeout;
@@ -178,6 +179,22 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 	rv_stop_leftovers(t, s);
 }
 
+/* No start may last longer than a whole boot, whatever it asks for. */
+static void extend(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_time until = s->extend_to, most = s->started + t->p->boot_timeout;
+
+	if (s->leaving || !s->answered || RV_FAULT(37))
+		return;
+	if (t->p->boot_timeout && until > most && !RV_FAULT(38))
+		until = most;
+	if (until <= s->ready_by)
+		return;
+	s->ready_by = until;
+	if (s->phase == RV_PHASE_PROBE || s->phase == RV_PHASE_TASK)
+		rv_machine_due(t, s, until);
+}
+
 static void due(const struct rv_turn *t, struct rv_slot *s)
 {
 	switch ((enum rv_phase)s->phase) {
@@ -223,6 +240,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		break;
 	case RV_FACT_PROVED: proved(t, s); break;
 	case RV_FACT_HOOK_DONE: updated(t, s); break;
+	case RV_FACT_EXTEND: extend(t, s); break;
 	case RV_FACT_CALM:
 		/* a replacement that nobody is to see */
 		if (!s->leaving && s->paused) {
@@ -235,6 +253,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_ADOPTED:
 	case RV_FACT_HEALTH:
+	case RV_FACT_QUITS: /* its exit will tell */
 	case RV_FACT_RECREATE: break;
 	}
 }

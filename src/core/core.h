@@ -23,7 +23,9 @@
  * same stop steps. A life that is over is followed by what was decided when it ended: backoff,
  * exited, failed, stopped, or (its ground being gone) waiting.
  *
- * Bounds: a start ends by ready_timeout (a task's end is its readiness); a life that has to end while
+ * Bounds: a start ends by ready_timeout (a task's end is its readiness), or by what the life asked for by
+ * EXTEND (ten minutes at a time), but never later than boot_timeout after its START; a step of a stop may be lengthened likewise, up
+ * to shutdown_timeout after the stop began; a life that has to end while
  * START or the update hook is unanswered waits start_grace for that; confirm may take ready_timeout, a
  * health attempt its period, and no answer is a bad one. A restart's delay counts from the end of the
  * life before. Loss of a dependency costs the dependent none of its restarts.
@@ -66,6 +68,9 @@ enum rv_event_kind {
 	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */
 	RV_EV_HEALTH, /* verdict of the HEALTH in flight */
 	RV_EV_HOOK_DONE, /* hook and verdict */
+	/* words of the life itself (sd_notify) */
+	RV_EV_EXTEND, /* it needs `time` more from now on, for what it is at: its start, or a step of its stop */
+	RV_EV_QUITS, /* it is about to end by itself */
 };
 
 struct rv_event {
@@ -75,6 +80,7 @@ struct rv_event {
 	rv_id id;
 	rv_exit exit;
 	uint64_t generation;
+	rv_time time; /* EXTEND */
 };
 
 enum rv_action_kind {

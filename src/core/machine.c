@@ -203,6 +203,8 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_HOOK_DONE:
+	case RV_FACT_EXTEND:
+	case RV_FACT_QUITS:
 	case RV_FACT_EXITED:
 	case RV_FACT_GONE: break;
 	}
@@ -224,6 +226,8 @@ static void adopted(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_HOOK_DONE:
+	case RV_FACT_EXTEND:
+	case RV_FACT_QUITS:
 	case RV_FACT_RECREATE:
 	case RV_FACT_CALM:
 	case RV_FACT_DUE: break;

@@ -36,6 +36,8 @@ enum rv_fact {
 	RV_FACT_PROVED,
 	RV_FACT_HEALTH,
 	RV_FACT_HOOK_DONE,
+	RV_FACT_EXTEND, /* it asked for more time */
+	RV_FACT_QUITS, /* it said that it is stopping */
 	RV_FACT_RECREATE, /* a permitted report of loss */
 	RV_FACT_CALM, /* pause or stop: a replacement under way is not wanted any more */
 	RV_FACT_EXITED,
@@ -110,6 +112,7 @@ struct rv_slot {
 	bool automatic; /* the next start is not the operator's */
 	bool exited, answered; /* main process is gone; spawn was answered */
 	bool balked; /* it could not even be spawned */
+	bool quits; /* it said that it is ending: no health check brings it back */
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
 	rv_id other;
@@ -127,6 +130,7 @@ struct rv_slot {
 	uint32_t facts; /* 1 << enum rv_fact */
 	uint8_t proved, health, hook_done;
 	rv_exit heard_exit;
+	rv_time extend_to; /* the latest that was asked for */
 };
 
 /* What a slot offers to its dependents: bits, and a footing for those who need more. */

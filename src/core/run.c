@@ -6,7 +6,7 @@ static void schedule(const struct rv_turn *t, struct rv_slot *s)
 	rv_time period = rv_node_of(t->c, s)->health_period;
 
 	s->ask = RV_ASK_NONE;
-	rv_machine_due(t, s, period && !s->leaving ? t->now + period : RV_NEVER);
+	rv_machine_due(t, s, period && !s->leaving && !s->quits ? t->now + period : RV_NEVER);
 }
 
 void rv_run_enter(const struct rv_turn *t, struct rv_slot *s)
@@ -90,8 +90,22 @@ static void calm(const struct rv_turn *t, struct rv_slot *s)
 		rv_machine_drop(t, s);
 	if (s->ask == RV_ASK_NONE)
 		schedule(t, s);
-	if (unchecked && s->state == RV_UNHEALTHY)
+	if (unchecked && s->state == RV_UNHEALTHY && !s->quits)
 		healthy(t, s); /* nothing says otherwise any more */
+}
+
+/* It is not ready any more, though it still lives; nothing is sent to it, since it is at it. */
+static void quits(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->quits || RV_FAULT(40))
+		return;
+	s->quits = true;
+	if (s->ask == RV_ASK_HEALTH)
+		rv_machine_drop(t, s);
+	if (s->ask == RV_ASK_NONE)
+		schedule(t, s);
+	if (s->state == RV_READY)
+		rv_machine_state(t, s, RV_UNHEALTHY, RV_WHY_QUITS, RV_NO_ID);
 }
 
 static void exited(const struct rv_turn *t, struct rv_slot *s)
@@ -106,7 +120,7 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 static void due(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (s->ask == RV_ASK_NONE) {
-		if (rv_node_of(t->c, s)->health_period && !s->leaving)
+		if (rv_node_of(t->c, s)->health_period && !s->leaving && !s->quits)
 			ask_health(t, s);
 	} else if (s->ask == RV_ASK_HEALTH) {
 		rv_machine_drop(t, s);
@@ -130,6 +144,7 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		break;
 	case RV_FACT_HOOK_DONE: confirmed(t, s); break;
 	case RV_FACT_RECREATE: ask_confirm(t, s); break;
+	case RV_FACT_QUITS: quits(t, s); break;
 	case RV_FACT_CALM: calm(t, s); break;
 	case RV_FACT_EXITED: exited(t, s); break;
 	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
@@ -137,6 +152,7 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_ADOPTED:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_EXTEND: /* nothing has a bound now */
 	case RV_FACT_PROVED: break;
 	}
 }

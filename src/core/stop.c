@@ -119,6 +119,21 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 		ask_the_rest(t, s);
 }
 
+/* No stop may last longer than a whole shutdown, whatever it asks for. */
+static void extend(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_time until = s->extend_to, most = s->since + t->p->shutdown_timeout, due = t->now;
+
+	if (s->phase != RV_PHASE_STEP || RV_FAULT(39))
+		return;
+	if (until > most && !RV_FAULT(38))
+		until = most;
+	if (!(s->facts & 1u << RV_FACT_DUE))
+		due = rv_deadline_get(rv_tree(t->c), t->p->nodes, rv_slot_id(t->c, s));
+	if (until > due)
+		rv_machine_due(t, s, until);
+}
+
 static void gone(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (s->phase != RV_PHASE_CLEANUP)
@@ -132,10 +147,12 @@ void rv_stop_hear_stopping(const struct rv_turn *t, struct rv_slot *s, enum rv_f
 		s->ask = RV_ASK_NONE;
 		ask_over(t, s);
 		break;
+	case RV_FACT_EXTEND: extend(t, s); break;
 	case RV_FACT_EXITED: exited(t, s); break;
 	case RV_FACT_GONE: gone(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_ADOPTED:
+	case RV_FACT_QUITS:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
 	case RV_FACT_PROVED:
@@ -165,6 +182,8 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 	case RV_FACT_GONE: gone(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_ADOPTED:
+	case RV_FACT_EXTEND:
+	case RV_FACT_QUITS:
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_RECREATE:

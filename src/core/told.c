@@ -1,6 +1,8 @@
 /* What the operator orders and what the world answers: noted here, digested by the next settle. */
 #include "core/mind.h"
 
+#define EXTEND_MOST (600 * RV_SEC) /* of one request; the next may follow */
+
 static void note(const struct rv_core *c, struct rv_slot *s, enum rv_fact f)
 {
 	s->facts |= 1u << f;
@@ -186,7 +188,9 @@ static void order(struct rv_core *c, rv_time now, const struct rv_event *e, stru
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
 	case RV_EV_HEALTH:
-	case RV_EV_HOOK_DONE: break;
+	case RV_EV_HOOK_DONE:
+	case RV_EV_EXTEND:
+	case RV_EV_QUITS: break;
 	}
 }
 
@@ -243,8 +247,20 @@ static void life_exited(const struct rv_core *c, struct rv_slot *s, rv_exit exit
 	note(c, s, RV_FACT_EXITED);
 }
 
+/* Several in one turn: the longest counts. */
+static void extend(const struct rv_core *c, struct rv_slot *s, rv_time now, rv_time more)
+{
+	rv_time until = now + (more < EXTEND_MOST ? more : EXTEND_MOST);
+
+	if (more <= 0)
+		return;
+	if (!(s->facts & 1u << RV_FACT_EXTEND) || until > s->extend_to)
+		s->extend_to = until;
+	note(c, s, RV_FACT_EXTEND);
+}
+
 /* An answer to a question that was not asked, or was asked of an earlier life, is dropped. */
-static void answer(struct rv_core *c, const struct rv_event *e)
+static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 {
 	if (e->id >= c->plan->nodes || !c->plan->node[e->id].present)
 		return;
@@ -281,6 +297,8 @@ static void answer(struct rv_core *c, const struct rv_event *e)
 		if (s->ask == RV_ASK_HOOK + e->hook)
 			verdict(c, s, RV_FACT_HOOK_DONE, &s->hook_done, e->verdict);
 		break;
+	case RV_EV_EXTEND: extend(c, s, now, e->time); break;
+	case RV_EV_QUITS: note(c, s, RV_FACT_QUITS); break;
 	case RV_EV_BOOT:
 	case RV_EV_START:
 	case RV_EV_STOP:
@@ -329,6 +347,8 @@ void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, str
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
 	case RV_EV_HEALTH:
-	case RV_EV_HOOK_DONE: answer(c, e); break;
+	case RV_EV_HOOK_DONE:
+	case RV_EV_EXTEND:
+	case RV_EV_QUITS: answer(c, now, e); break;
 	}
 }

@@ -75,16 +75,36 @@ static rv_time stop_path(const struct sim *s, const struct rv_node *n)
 	return sum;
 }
 
+static rv_time later(rv_time a, rv_time b)
+{
+	return a > b ? a : b;
+}
+
+static rv_time sum(rv_time a, rv_time b)
+{
+	return a < RV_NEVER - b ? a + b : RV_NEVER;
+}
+
+/* The latest that can be had by asking for it. */
+static rv_time most_stop(const struct sim *s, const struct record *r)
+{
+	return r->extended ? r->stop_began + s->graph->plan.shutdown_timeout : 0;
+}
+
 static void law_bounds(struct sim *s, rv_id id)
 {
 	const struct rv_node *n = &s->graph->node[id];
 	const struct record *r = &s->record[id];
 
 	if (r->state == RV_STARTING && !carries(s, id) &&
-		s->now > r->since + n->ready_timeout + s->graph->plan.start_grace)
+		s->now > sum(later(r->since + n->ready_timeout, law_most_start(s, r)),
+				 s->graph->plan.start_grace))
 		convict(s, "%u starts for ever", id);
-	if (r->state == RV_STOPPING && s->now > r->since + stop_path(s, n))
+	if (r->state == RV_STOPPING &&
+		s->now > sum(later(r->since, most_stop(s, r)), stop_path(s, n)))
 		convict(s, "%u stops for ever", id);
+	if (r->quits && r->alive && !r->exited && r->state == RV_READY)
+		convict(s, "%u is ready though it says that it is stopping", id);
 	if (r->killed && !r->gone && !r->stuck &&
 		s->now > r->kill_at + s->graph->plan.kill_timeout && !law_all_is_killed(s) &&
 		!s->over)

@@ -37,6 +37,16 @@ bool law_all_is_killed(const struct sim *s)
 		(s->end_of_turns || s->now >= s->closing_since + s->graph->plan.shutdown_timeout);
 }
 
+/* The latest that can be had by asking for it; 0: nobody has asked. */
+rv_time law_most_start(const struct sim *s, const struct record *r)
+{
+	rv_time whole = s->graph->plan.boot_timeout;
+
+	if (!r->extended)
+		return 0;
+	return whole ? r->started + whole : RV_NEVER;
+}
+
 /* ---- events ---- */
 
 static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
@@ -66,9 +76,38 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
 	case RV_EV_HEALTH:
-	case RV_EV_HOOK_DONE: break;
+	case RV_EV_HOOK_DONE:
+	case RV_EV_EXTEND:
+	case RV_EV_QUITS: break;
 	}
 	(void)s;
+}
+
+static rv_time sooner(rv_time a, rv_time b)
+{
+	return a < b ? a : b;
+}
+
+/* Whoever asks in time has it, within the bound of the whole. */
+static void law_extend(const struct sim *s, struct record *r, const struct rv_event *e)
+{
+	const struct rv_plan *p = &s->graph->plan;
+	rv_time until = s->now + e->time;
+
+	r->extended = true;
+	if (r->state == RV_STARTING && r->answered && !r->exited) {
+		if (s->now >= r->started + s->graph->node[e->id].ready_timeout &&
+			s->now >= r->start_until)
+			return; /* too late: it may have been given up, and still carry others */
+		if (p->boot_timeout)
+			until = sooner(until, r->started + p->boot_timeout);
+		if (until > r->start_until)
+			r->start_until = until;
+	} else if (r->state == RV_STOPPING && r->asked && !r->gone && !r->killed) {
+		until = sooner(until, r->stop_began + p->shutdown_timeout);
+		if (until > r->step_until)
+			r->step_until = until;
+	}
 }
 
 static void law_answer(struct sim *s, struct record *r, const struct rv_event *e)
@@ -101,6 +140,9 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 		if (e->hook == RV_HOOK_CONFIRM && e->verdict == RV_FAIL)
 			r->confirmed_lost = r->generation;
 	}
+	if (e->kind == RV_EV_EXTEND)
+		law_extend(s, r, e);
+	r->quits |= e->kind == RV_EV_QUITS && r->state == RV_READY;
 }
 
 void law_event(struct sim *s, const struct rv_event *e)
@@ -204,7 +246,8 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		.recreate_of = recreate,
 		.was_ready_once = once,
 		.uncounted = uncounted,
-		.since = s->now};
+		.since = s->now,
+		.started = s->now};
 }
 
 /* Nothing may be done to what still carries somebody. */
@@ -234,6 +277,9 @@ static void law_signal(struct sim *s, const struct rv_action *a, struct record *
 	enum rv_target own = (enum rv_target)s->graph->steps[n->first_step + a->step % 32].to;
 	uint32_t bit = 1u << a->step % 32;
 
+	if (!(r->asked & bit) && r->asked && s->now < r->step_until && !r->gone)
+		convict(s, "%u gets step %u before the time is over that it asked for", a->id,
+			a->step);
 	if (a->step >= n->step_count)
 		convict(s, "%u has no step %u", a->id, a->step);
 	if (r->asked & bit && (r->gone || a->to != (own == RV_TO_MAIN ? RV_TO_TREE : RV_TO_STRAYS)))
@@ -256,7 +302,8 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 	r->ask = ask;
 	if (a->timeout < 0)
 		convict(s, "%u is asked with a bound that has passed", a->id);
-	if (ask == ASK_PROBE && a->timeout > n->ready_timeout)
+	if (ask == ASK_PROBE && a->timeout > n->ready_timeout &&
+		a->timeout > law_most_start(s, r) - s->now)
 		convict(s, "%u is probed for longer than it may take", a->id);
 	if (ask < ASK_PROBE && !(n->hooks & RV_HAS(ask)))
 		convict(s, "%u has no hook %d", a->id, ask);
@@ -313,6 +360,13 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 			convict(s, "%u is ready without its environment", a->id);
 		r->was_ready_once = true;
 	}
+	if (state == RV_STOPPING && r->state == RV_STARTING && a->why == RV_WHY_READY_TIMEOUT &&
+		s->now < r->start_until)
+		convict(s, "%u is given up before the time is over that it asked for", a->id);
+	if (r->state == RV_UNHEALTHY && state == RV_READY && r->quits)
+		convict(s, "%u is ready though it says that it is stopping", a->id);
+	if (state == RV_STOPPING)
+		r->stop_began = s->now;
 	if (state == RV_STOPPING && a->why == RV_WHY_RECREATE && !r->exited &&
 		(r->confirmed_lost != r->generation || !n->recreate) && r->state != RV_STARTING)
 		convict(s, "%u was replaced though nobody knew it lost", a->id);
@@ -399,6 +453,8 @@ void law_action(struct sim *s, const struct rv_action *a)
 		break;
 	case RV_ACT_KILL:
 		law_order_of_stop(s, a, r);
+		if (!r->killed && r->asked && s->now < r->step_until && !law_all_is_killed(s))
+			convict(s, "%u is killed before the time is over that it asked for", a->id);
 		if (!r->killed)
 			r->kill_at = s->now;
 		r->killed = true;

@@ -8,7 +8,7 @@ const char *event_name(enum rv_event_kind k)
 	static const char *const names[] = {"BOOT", "START", "STOP", "RESTART", "RECREATE", "PAUSE",
 		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "ADOPTED",
 		"DISABLED", "SPAWNED", "SPAWN_FAILED", "EXITED", "GONE", "PROVED", "HEALTH",
-		"HOOK_DONE"};
+		"HOOK_DONE", "EXTEND", "QUITS"};
 
 	return names[k];
 }

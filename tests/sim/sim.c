@@ -47,6 +47,10 @@ static const char *const faults[] = {
 	[34] = "what a main process left behind is not asked to leave",
 	[35] = "a group is asked twice",
 	[36] = "a boot fails by what a reload took away",
+	[37] = "a start does not get the time that it asks for",
+	[38] = "a start or a stop gets all the time that it asks for",
+	[39] = "a stop does not get the time that it asks for",
+	[40] = "what says that it is stopping is still ready",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

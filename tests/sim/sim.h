@@ -51,13 +51,16 @@ struct record {
 	enum rv_why why;
 	uint64_t generation, recreate_of, confirmed_lost;
 	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
-	bool narrow, spared, leaving_seen, stuck, killed, was_ready_once, uncounted;
+	bool quits, extended, narrow, spared, leaving_seen, stuck, killed, was_ready_once,
+		uncounted;
 	int ask; /* -1, or a hook number; 100: probe, 101: health */
 	uint32_t asked,
 		rest_asked; /* steps whose target, or whose strays, got their signal: a bit each */
 	uint64_t ended_turn;
 	uint32_t restarts, in_window;
 	rv_time window_began, due, kill_at, since, spawn_failed_at;
+	rv_time started, stop_began;
+	rv_time start_until, step_until; /* what it asked for, as far as it may; 0: nothing */
 };
 
 struct sim {
@@ -104,6 +107,7 @@ bool world_happens(struct sim *s, const struct pending *p);
 /* law.c, afterwards.c */
 struct rv_look law_look(const struct sim *s, rv_id id);
 bool law_is_satisfied(const struct sim *s, const struct rv_edge *e);
+rv_time law_most_start(const struct sim *s, const struct record *r);
 /* Forced, or the shutdown deadline has passed: no more hooks, no more order. */
 bool law_all_is_killed(const struct sim *s);
 void convict(struct sim *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -194,13 +194,13 @@ static void retire(struct stage *st)
 	rv_core_apply(st->core, st->now, &e, &st->out);
 }
 
-/* VERB [WHO] [HOOK] [VERDICT|EXIT] */
+/* VERB [WHO] [HOOK] [VERDICT|EXIT|TIME] */
 static bool event(struct stage *st, char *text)
 {
 	static const char *const verbs[] = {"boot", "start", "stop", "restart", "recreate", "pause",
 		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "adopted",
 		"disabled", "spawned", "spawn-failed", "exited", "gone", "proved", "health", "hook",
-		NULL};
+		"extend", "quits", NULL};
 	static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME) NULL};
 	static const char *const verdicts[] = {"ok", "retry", "fail", NULL};
 	char *rest = NULL, *verb = strtok_r(text, " ", &rest), *word;
@@ -228,6 +228,8 @@ static bool event(struct stage *st, char *text)
 			e.hook = (uint8_t)h;
 		else if (v >= 0)
 			e.verdict = (uint8_t)v;
+		else if (e.kind == RV_EV_EXTEND)
+			e.time = time_read(word);
 		else
 			e.exit = (rv_exit)strtol(word, NULL, 10);
 	}

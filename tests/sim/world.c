@@ -63,6 +63,30 @@ static void push_end(struct sim *s, const struct rv_action *a, struct dice *d, r
 	world_push(s, at + (one_in(d, 2) ? 0 : lag(s, d)), &e, false);
 }
 
+/* It asks for more time now and then, or says that it ends, and does so. Dice of its own: fate stays as it was. */
+static void speak(struct sim *s, const struct rv_action *a)
+{
+	static const rv_time times[] = {
+		RV_MS, 30 * RV_MS, 300 * RV_MS, RV_SEC, 5 * RV_SEC, 60 * RV_SEC, 200 * RV_SEC};
+	struct dice d = {hash(s->seed, a->id, a->generation, 4711 + a->kind + a->step)};
+	struct rv_event e = about(a, RV_EV_EXTEND);
+	rv_time at = s->now;
+
+	if (s->honest || one_in(&d, 2))
+		return;
+	for (uint64_t n = below(&d, 4); n; n--) {
+		at += times[below(&d, 4)];
+		e.time = times[below(&d, 7)];
+		world_push(s, at, &e, false);
+	}
+	if (a->kind != RV_ACT_START || !one_in(&d, 3))
+		return;
+	e = about(a, RV_EV_QUITS);
+	at += times[below(&d, 5)];
+	world_push(s, at, &e, false);
+	push_end(s, a, &d, at + times[below(&d, 5)], 0, true);
+}
+
 static void start(struct sim *s, const struct rv_action *a, struct dice *d)
 {
 	struct rv_event e = about(a, RV_EV_SPAWNED);
@@ -130,13 +154,19 @@ void world_act(struct sim *s, const struct rv_action *a)
 	struct dice d = fate(s, a);
 
 	switch ((enum rv_action_kind)a->kind) {
-	case RV_ACT_START: start(s, a, &d); break;
+	case RV_ACT_START:
+		start(s, a, &d);
+		speak(s, a);
+		break;
 	case RV_ACT_PROBE: probe(s, a, &d); break;
 	case RV_ACT_HEALTH:
 		answer(s, a, &d, RV_EV_HEALTH, s->honest || !one_in(&d, 3) ? RV_OK : RV_FAIL);
 		break;
 	case RV_ACT_HOOK: hook(s, a, &d); break;
-	case RV_ACT_SIGNAL: hit(s, a, &d, false); break;
+	case RV_ACT_SIGNAL:
+		hit(s, a, &d, false);
+		speak(s, a);
+		break;
 	case RV_ACT_KILL: hit(s, a, &d, true); break;
 	case RV_ACT_DROP:
 	case RV_ACT_STATE:
@@ -210,6 +240,8 @@ bool world_happens(struct sim *s, const struct pending *p)
 			return false;
 		t->tree = false;
 		return true;
+	case RV_EV_EXTEND:
+	case RV_EV_QUITS: return t->main;
 	case RV_EV_PROVED:
 	case RV_EV_HEALTH:
 	case RV_EV_HOOK_DONE:
