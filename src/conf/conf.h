@@ -156,6 +156,7 @@ struct rv_service {
 	size_t env_weak; /* the first so many lose to a plugin's additions: inherited and sandbox */
 	const uint16_t *ports; /* that it binds itself: `ports` and the recipe's */
 	size_t port_count;
+	bool adopts; /* if-running: adopt. Then it has ports, no listeners, and a check that a stranger can pass */
 	const struct rv_listen *listen;
 	size_t listen_count;
 	struct rv_check

@@ -105,7 +105,7 @@ static uint64_t tuning(const struct rv_detail *d)
 		(uint64_t)n->delay, n->factor_milli, (uint64_t)n->max_delay, n->limit,
 		(uint64_t)n->window, (uint64_t)n->health_period, n->health_threshold,
 		n->health_restarts, (uint64_t)n->stop_hook_timeout, (uint64_t)n->cleanup_timeout,
-		n->step_count, (uint64_t)d->s.ready.attempt_timeout, d->s.log.max_size,
+		n->step_count, d->s.adopts, (uint64_t)d->s.ready.attempt_timeout, d->s.log.max_size,
 		d->s.log.keep};
 	uint64_t h = hash_text(hash_bytes(5, values, sizeof(values)), d->s.summary);
 
@@ -309,6 +309,7 @@ bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct 
 		struct rv_detail *d = &w->details[i];
 
 		take_recipe(w, d, recipes ? &recipes[d->s.id] : NULL, c);
+		rv_ports_adoption(d, recipes && recipes[d->s.id].fixed, c);
 		d->node.digest = digest(d);
 		d->node.tuning = tuning(d);
 	}

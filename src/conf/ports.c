@@ -1,4 +1,4 @@
-/* Who binds what: two services cannot have one address. */
+/* Who binds what: two services cannot have one address, and who is adopted must be known by one. */
 #include "conf/whole.h"
 
 #include <stdlib.h>
@@ -43,6 +43,8 @@ static bool clash(const struct bound *x, const struct bound *y)
 		return false;
 	if (!x->port)
 		return !strcmp(x->path, y->path);
+	if (x->ours && y->ours && x->family != y->family)
+		return false; /* a listener of ours on [::] is IPv6 only */
 	return x_any || y_any || (x->family == y->family && !memcmp(x->ip, y->ip, 16));
 }
 
@@ -126,4 +128,41 @@ void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c)
 		}
 	}
 	free(all);
+}
+
+/* Of these a process that reeve did not start can give no sign: it has no descriptor of ours. */
+static bool can_ask_a_stranger(const struct rv_check *k)
+{
+	return k->plugin || k->tcp || k->http_url || k->exec;
+}
+
+void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complaints *c)
+{
+	const char *name = d->s.name, *word = d->s.adopts ? "adopt" : "fail";
+
+	if (!d->if_running_at.line)
+		return;
+	if (!d->claim_count && !unsure)
+		rv_complain(c, d->if_running_at,
+			"if-running of service '%s' cannot be %s: it is found by its port, and it "
+			"has none; "
+			"name what it binds in ports",
+			name, word);
+	if (!d->s.adopts)
+		return;
+	if (d->s.type == RV_TASK)
+		rv_complain(c, d->if_running_at,
+			"if-running of service '%s' cannot be adopt: a task has to run to its end",
+			name);
+	else if (!can_ask_a_stranger(&d->s.ready))
+		rv_complain(c, d->if_running_at,
+			"if-running of service '%s' cannot be adopt: nothing would prove who "
+			"answers "
+			"there; give it ready.http, ready.tcp or ready.exec",
+			name);
+	if (d->s.listen_count)
+		rv_complain(c, d->if_running_at,
+			"if-running of service '%s' cannot be adopt: reeve itself binds its "
+			"listeners",
+			name);
 }

@@ -231,7 +231,7 @@ static void print_sockets(const struct sheet *p, const struct rv_service *s)
 	for (size_t i = 0; i < s->port_count; i++)
 		rv_buf_fmt(to, "%s%u", i ? " " : "", s->ports[i]);
 	if (s->port_count)
-		rv_buf_str(to, "\n");
+		rv_buf_fmt(to, "%s\n", s->adopts ? " (running already: adopted)" : "");
 }
 
 static void print_ready(const struct sheet *p, const struct rv_service *s)

@@ -15,6 +15,7 @@ static rv_words startup_words = {"disabled", "enabled", NULL};
 static rv_words type_words = {"daemon", "task", NULL};
 static rv_words loss_words = {"restart", "stop", "keep", NULL};
 static rv_words give_up_words = {"ignore", "shutdown", NULL};
+static rv_words if_running_words = {"fail", "adopt", NULL};
 static rv_words override_words = {"replace", NULL};
 
 /* --- identity and process --------------------------------------------------------------------- */
@@ -68,6 +69,16 @@ static void read_groups(
 
 	d->s.groups_at = v->at;
 	rv_read_names(r, row, v, &d->s.groups);
+}
+
+static void read_if_running(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_detail *d = to;
+
+	d->if_running_at = v->at;
+	rv_read_word(r, row, v, &d->if_running);
+	d->s.adopts = d->if_running;
 }
 
 static void read_umask(
@@ -227,6 +238,7 @@ static const struct rv_row service_rows[] = {
 	{"environment-file", read_environment_file, AT(file_env), NULL, 0, 0, NULL, false},
 	{"inherit-environment", read_inherit, 0, NULL, 0, 0, NULL, false},
 	{"ports", rv_service_ports, 0, NULL, 0, 0, NULL, false},
+	{"if-running", read_if_running, 0, if_running_words, 0, 0, NULL, false},
 	{"listen", rv_service_listen, 0, NULL, 0, 0, &rv_listen_table, true},
 	{"ready", rv_service_ready, 0, NULL, 0, 0, &rv_ready_table, false},
 	{"restart", rv_service_restart, 0, NULL, 0, 0, &rv_restart_table, false},

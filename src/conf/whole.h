@@ -26,6 +26,8 @@ struct rv_detail {
 		*options; /* read when all services are known */
 	struct rv_claim *claims; /* ports as written */
 	size_t claim_count;
+	uint8_t if_running;
+	struct rv_place if_running_at; /* line 0: not given */
 	uint8_t log_given; /* log.file was read: s.log holds */
 	struct rv_place command_at, plugin_at;
 	uint8_t override_word;
@@ -81,6 +83,8 @@ void rv_options_read(struct rv_read *r, struct rv_detail *d);
 void rv_options_json(struct rv_buf *to, const char *s); /* appends it as a JSON string */
 /* ports.c: recipes: only what a recipe takes part in. */
 void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c);
+/* Whether if-running can be kept, once ports and checks are known. unsure: ports may come at a start. */
+void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complaints *c);
 /* net.c: "127.0.0.1:80" "[::1]:80" "localhost:80"; port_only: "80" is 127.0.0.1:80. */
 bool rv_net_address(const char *s, bool port_only, uint8_t ip[16], uint16_t *port, bool *v6);
 /* environ.c */

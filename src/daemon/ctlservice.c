@@ -167,6 +167,8 @@ static void put_sockets(const struct sheet *p, const struct rv_service *s)
 		rv_json_int(p->to, s->ports[i]);
 	}
 	RV_JSON_LIT(p->to, "]");
+	put_key(p->to, "if_running");
+	rv_json_str(p->to, s->adopts ? "adopt" : "fail");
 }
 
 static void put_ready(const struct sheet *p, const struct rv_service *s)

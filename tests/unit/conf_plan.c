@@ -350,10 +350,9 @@ static void clashing_ports_are_told_with_both_places(void **state)
 			"listen: [{name: l, tcp: \"0.0.0.0:80\"}]",
 			"t.yaml:3:28: port 80 of service 'b' clashes with service 'a' "
 			"(t.yaml:2:28)\n"},
-		{"listen: [{name: l, tcp: \"127.0.0.1:80\"}]",
-			"listen: [{name: l, tcp: \"[::]:80\"}]",
+		{"ports: [80]", "listen: [{name: l, tcp: \"[::1]:80\"}]",
 			"t.yaml:3:28: port 80 of service 'b' clashes with service 'a' "
-			"(t.yaml:2:28)\n"},
+			"(t.yaml:2:27)\n"},
 		{"listen: [{name: l, unix: /x}]", "listen: [{name: m, unix: /x}]",
 			"t.yaml:3:28: /x of service 'b' clashes with service 'a' (t.yaml:2:28)\n"},
 		{"ports: [80, 80]", "ports: [81]",
@@ -379,9 +378,51 @@ static void one_port_on_two_addresses_is_no_clash(void **state)
 		"services:\n"
 		"  a: {command: x, listen: [{name: l, tcp: \"127.0.0.1:80\"}]}\n"
 		"  b: {command: x, listen: [{name: l, tcp: \"127.0.0.2:80\"}, {name: m, tcp: "
-		"\"[::1]:80\"}]}\n");
+		"\"[::1]:80\"}]}\n"
+		"  c: {command: x, listen: [{name: l, tcp: \"0.0.0.0:81\"}, {name: m, tcp: "
+		"\"[::]:81\"}]}\n");
 
 	(void)state;
+	put_away(&g);
+}
+
+static void who_adopts_needs_a_port_and_a_proof(void **state)
+{
+	static const char no_port[] =
+		"it is found by its port, and it has none; name what it binds in "
+		"ports\n";
+	static const struct {
+		const char *keys, *complaint;
+	} t[] = {{"if-running: adopt, ready: {tcp: 80}", no_port}, {"if-running: fail", no_port},
+		{"if-running: adopt, ports: [80]",
+			"nothing would prove who answers there; give it ready.http, ready.tcp or "
+			"ready.exec\n"},
+		{"if-running: adopt, ports: [80], ready: {fd: auto}",
+			"nothing would prove who answers there; give it ready.http, ready.tcp or "
+			"ready.exec\n"},
+		{"if-running: adopt, ports: [80], type: task", "a task has to run to its end\n"},
+		{"if-running: adopt, ports: [80], ready: {tcp: 80}, "
+		 "listen: [{name: l, unix: /x}]",
+			"reeve itself binds its listeners\n"}};
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(t); i++) {
+		char yaml[400], complaint[400];
+
+		snprintf(yaml, sizeof(yaml), "services: {a: {command: x, %s}}\n", t[i].keys);
+		snprintf(complaint, sizeof(complaint),
+			"t.yaml:1:40: if-running of service 'a' cannot be %s: %s",
+			strstr(yaml, "adopt") ? "adopt" : "fail", t[i].complaint);
+		refuse(yaml, complaint);
+	}
+	refuse("services: {a: {command: x, if-running: join}}\n",
+		"t.yaml:1:40: if-running of service 'a' must be fail or adopt, not 'join'\n");
+	g = accept("services:\n"
+		   "  a: {command: x, ports: [80], ready: {tcp: 80}, if-running: adopt}\n"
+		   "  b: {command: x, ports: [81], if-running: fail}\n");
+	assert_true(service(&g, "a")->adopts);
+	assert_false(service(&g, "b")->adopts);
 	put_away(&g);
 }
 
@@ -900,6 +941,7 @@ int main(void)
 		cmocka_unit_test(only_the_longest_way_that_the_boot_takes_counts),
 		cmocka_unit_test(a_boot_that_may_outlast_the_window_is_warned_about),
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
+		cmocka_unit_test(who_adopts_needs_a_port_and_a_proof),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
 		cmocka_unit_test(plugins_see_environment_and_ports_before_they_give_recipes),
