@@ -417,7 +417,7 @@ static void who_adopts_needs_a_port_and_a_proof(void **state)
 		refuse(yaml, complaint);
 	}
 	refuse("services: {a: {command: x, if-running: join}}\n",
-		"t.yaml:1:40: if-running of service 'a' must be fail or adopt, not 'join'\n");
+		"t.yaml:1:40: if-running of service 'a' must be fail or adopt, not join\n");
 	g = accept("services:\n"
 		   "  a: {command: x, ports: [80], ready: {tcp: 80}, if-running: adopt}\n"
 		   "  b: {command: x, ports: [81], if-running: fail}\n");
