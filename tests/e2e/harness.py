@@ -119,6 +119,14 @@ def alive(pid):
     return state_of(pid) not in ("", "Z", "X")
 
 
+def kill(pid):
+    """Ends a process that may have gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def cmdline(pid):
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as f:
@@ -352,10 +360,7 @@ class Reeve:
         if left and self.check_leftovers:
             trouble.append("left behind: " + "; ".join("%d %s" % (pid, cmdline(pid)) for pid in left))
         for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)
         for bad in ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:"):
             if bad in self.stderr:
                 trouble.append("a sanitizer spoke:\n" + self.stderr[self.stderr.index(bad) - 200 if self.stderr.index(bad) > 200 else 0:][:4000])

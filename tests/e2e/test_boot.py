@@ -17,7 +17,7 @@ def term(*_):
 signal.signal(signal.SIGTERM, term)
 say("start")
 if len(sys.argv) > 4:
-    time.sleep(float(sys.argv[4])); os.write(3, b"\\n"); say("ready")
+    time.sleep(float(sys.argv[4])); say("ready"); os.write(3, b"\\n")  # said first: the next one starts with the write
 while True: time.sleep(60)
 """
 
@@ -90,7 +90,8 @@ def test_a_deaf_service_is_killed_after_its_timeout_and_the_rest_follows(reeve):
 services:
   db: {command: [/bin/sleep, "1000"]}
   deaf:
-    command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done']
+    command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 1; done']
+    ready: {fd: 3}
     needs: [db]
     stop: {signal: TERM, timeout: 700ms}
 """)
@@ -107,7 +108,8 @@ def test_a_second_term_ends_everything_at_once(reeve):
     r = reeve("""
 services:
   deaf:
-    command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done']
+    command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 1; done']
+    ready: {fd: 3}
     stop: {signal: TERM, timeout: 60s}
 """)
     r.wait_ready()

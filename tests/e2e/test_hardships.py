@@ -53,7 +53,7 @@ services:
 """)
     until("it to go on", lambda: os.path.exists(r.path("on")))
     assert r.service("a")["state"] == "ready"
-    assert "last words" in r.log("a")
+    r.wait_text("last words", source="log/a.log")
     before = sum(int(x) for x in open("/proc/%d/stat" % r.pid).read().rpartition(")")[2].split()[11:13])
     time.sleep(0.5)
     after = sum(int(x) for x in open("/proc/%d/stat" % r.pid).read().rpartition(")")[2].split()[11:13])

@@ -67,6 +67,17 @@ def host_of(r):
     return 0
 
 
+def open_files(pid):
+    """Descriptor to what it is open on; what was closed meanwhile is left out."""
+    found = {}
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found[fd] = os.readlink("/proc/%d/fd/%s" % (pid, fd))
+        except OSError:
+            continue
+    return found
+
+
 def undisturbed(r, names=("plain", "web")):
     """The healthy services are in their first lives."""
     all_of_them = r.services()
@@ -264,12 +275,8 @@ def test_three_crashes_in_a_minute_disable_the_plugin_and_what_runs_stays(mixed)
 def kill_host(r):
     pid = host_of(r)
     if pid:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        return True
-    return False
+        harness.kill(pid)
+    return bool(pid)
 
 
 def test_the_host_is_killed_ten_times_during_boot_and_nobody_fails(mixed):
@@ -349,8 +356,10 @@ def test_the_host_that_took_over_has_no_secret_and_no_listener(mixed, free_port)
     pid = until("the next host", lambda: host_of(r))
     with open("/proc/%d/environ" % pid, "rb") as f:
         assert b"s3cret" not in f.read()
-    kinds = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
-    assert len(kinds) < 12 and "--plugin-host" in cmdline(pid)
+    assert "--plugin-host" in cmdline(pid)
+    listener = open_files(r.service("same")["pid"])["3"]
+    assert listener.startswith("socket:") and listener in open_files(r.pid).values()
+    assert listener not in open_files(pid).values() and len(open_files(pid)) < 12
     assert r.term() == 0
 
 

@@ -293,10 +293,10 @@ class H(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
     def do_GET(self):
         code = codes.pop(0) if len(codes) > 1 else codes[0]
+        with open("requests", "a") as f: f.write(self.path + "\\n")  # before the answer, which may be the one that is waited for
         self.send_response(code)
         if code == 302: self.send_header("Location", "/elsewhere")
         self.send_header("Content-Length", "0"); self.end_headers()
-        open("requests", "a").write(self.path + "\\n")
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
 """
 

@@ -149,7 +149,7 @@ def test_the_shutdown_deadline_is_kept(reeve):
     r = reeve("""
 reeve: {shutdown-timeout: 1s, start-grace: 0s}
 services:
-  a: {command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done'], stop: {signal: TERM, timeout: 100ms}}
+  a: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 1; done'], ready: {fd: 3}, stop: {signal: TERM, timeout: 100ms}}
 """)
     r.wait_ready()
     t = time.monotonic()

@@ -9,17 +9,20 @@ import pytest
 
 KIB = 1024
 
-# Numbered lines, some a second, and a file that says how far it is; and how long it ever stood still, in ms.
+# Numbered lines, some a second, and a file that says how far it is; and how long a line ever took to be taken, in ms.
 TICK = """
 import sys, time
 pause, width = float(sys.argv[1]), int(sys.argv[2])
-i, last, worst = 0, time.monotonic(), 0
+i, worst = 0, 0
 while True:
+    before = time.monotonic()
     print("%08d %s" % (i, "x" * width), flush=True); i += 1
-    now = time.monotonic(); worst, last = max(worst, now - last), now
+    worst = max(worst, time.monotonic() - before)
     open("progress", "w").write("%d %d" % (i, worst * 1000))
     time.sleep(pause)
 """
+
+STILL = 1000 * harness.SLACK  # ms; who waits for a log to be opened again waits longer than this
 
 
 def progress(r):
@@ -107,7 +110,7 @@ services:
     for name in ("t.log", "t.log.1", "t.log.2", "t.log.3"):
         assert os.path.getsize(r.path("logs", name)) <= 32 * KIB + 100, name
     assert not os.path.exists(log + ".4")
-    assert progress(r)[1] < 500 * harness.SLACK, "the service stood still for %d ms" % progress(r)[1]
+    assert progress(r)[1] < STILL, "the service stood still for %d ms" % progress(r)[1]
     assert r.service("t")["restarts"] == 0
     assert len(r.stderr.splitlines()) < 25, r.stderr
     assert r.term() == 0
@@ -167,7 +170,7 @@ def quick(r, *args):
     began = time.monotonic()
     got = r.ctl(*args)
     assert got.returncode == 0, (args, got.stderr)
-    assert time.monotonic() - began < 2 * harness.SLACK, args
+    assert time.monotonic() - began < 5 * harness.SLACK, args
     return got.stdout
 
 
@@ -203,7 +206,7 @@ def test_a_full_disk_stops_nobody_and_the_log_tells_what_is_missing(reeve):
     with open(inside + "/f.log") as f:
         assert re.search(r"^reeve: \d+ bytes were lost here: No space left on device$", f.read(), re.M)
     r.wait_text("bytes were lost for log")
-    assert progress(r)[1] < 500 * harness.SLACK, "the service stood still for %d ms" % progress(r)[1]
+    assert progress(r)[1] < STILL, "the service stood still for %d ms" % progress(r)[1]
     assert r.service("f")["restarts"] == 0
     assert r.term() == 0
 
@@ -222,7 +225,7 @@ def test_a_bound_on_the_size_of_files_does_not_kill_reeve(reeve):
     assert os.path.getsize(r.path("small", "f.log")) <= 64 * KIB
     os.truncate(r.path("small", "f.log"), 0)
     fresh(r, r.path("small", "f.log"), within=4)
-    assert progress(r)[1] < 500 * harness.SLACK
+    assert progress(r)[1] < STILL
     assert r.service("f")["restarts"] == 0
     assert r.term() == 0
 
@@ -239,7 +242,7 @@ services:
   a: {command: [/bin/sh, -c, 'echo hello; echo oops >&2; exec sleep 1000'], log: {file: "${env.TMPDIR}/full/a.log"}}
 """, wrap=wrap)
     r.wait_ready()
-    assert "hello" in r.ctl("logs", "a").stdout
+    harness.until("its words", lambda: "hello" in r.ctl("logs", "a").stdout)
     quick(r, "restart", "a")
     assert r.term() == 0
 

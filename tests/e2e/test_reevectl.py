@@ -353,7 +353,7 @@ def test_a_socket_left_by_a_killed_reeve_is_replaced(reeve):
     r.signal(signal.SIGKILL)
     r.wait()
     for pid in r.leftovers():
-        os.kill(pid, signal.SIGKILL)
+        harness.kill(pid)
     until("all to be gone", lambda: not r.leftovers())
     assert os.path.exists(r.socket)
     assert r.ctl("status").returncode == 7

@@ -83,7 +83,8 @@ def test_lives_in_a_row_each_killed_come_up_at_once(reeve, tmp_path):
         pid = r.service("a")["pid"]
         r.signal(signal.SIGKILL)
         r.wait()
-        until("the service to be ended", lambda: not harness.alive(pid) or os.kill(pid, signal.SIGKILL))
+        harness.kill(pid)
+        until("the service to be ended", lambda: not harness.alive(pid))
     assert os.path.exists(run / "control.sock")
     r = reeve("reeve: {runtime-dir: %s}\n%s" % (run, ONE))
     r.socket = str(run / "control.sock")
