@@ -25,6 +25,7 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 	s->extend_to = 0;
 	s->started = t->now;
 	s->ready = 0;
+	s->spawn_us = s->proof_us = s->init_us = RV_NOT_YET;
 	s->ready_by = t->now + rv_node_of(t->c, s)->ready_timeout;
 	rv_machine_count(t, s, true);
 	rv_machine_due(t, s, s->ready_by);
@@ -80,9 +81,20 @@ static void pace(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_due(t, s, t->now + wait);
 }
 
+/* An end may be heard before the exec was. */
+static void clock_proof(const struct rv_turn *t, struct rv_slot *s)
+{
+	uint32_t now = rv_elapsed_us(s, t->now);
+
+	if (s->spawn_us == RV_NOT_YET)
+		s->spawn_us = now;
+	s->proof_us = now - s->spawn_us;
+}
+
 static void proven(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->ask = RV_ASK_NONE;
+	clock_proof(t, s);
 	if (!rv_machine_has(t, s, RV_HOOK_UPDATE) || RV_FAULT(30)) {
 		rv_run_enter(t, s);
 		return;
@@ -97,6 +109,7 @@ static void spawned(const struct rv_turn *t, struct rv_slot *s)
 	const struct rv_node *n = rv_node_of(t->c, s);
 
 	s->answered = true;
+	s->spawn_us = rv_elapsed_us(s, t->now);
 	rv_mark(t->c, s, RV_SET_GROUND);
 	if (s->leaving) {
 		s->phase = RV_PHASE_HOLD;
@@ -171,10 +184,12 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 	s->exited = s->answered = true;
 	s->exit = s->heard_exit;
 	if (!s->leaving) {
-		if (task && s->exit == 0)
+		if (task && s->exit == 0) {
+			clock_proof(t, s);
 			rv_policy_final(t, s, RV_AFTER_EXITED, RV_WHY_NONE);
-		else
+		} else {
 			rv_policy_start_failed(t, s, task ? RV_WHY_EXIT : RV_WHY_EXIT_EARLY);
+		}
 	}
 	rv_stop_leftovers(t, s);
 }

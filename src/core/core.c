@@ -75,6 +75,7 @@ void rv_core_lay_out(struct rv_core *c, const struct rv_plan *p)
 		s->exit = RV_EXIT_UNKNOWN;
 		s->offer = RV_FOOT_COMING << RV_OFFER_SHIFT;
 		s->other = RV_NO_ID;
+		s->spawn_us = s->proof_us = s->init_us = RV_NOT_YET;
 	}
 	rv_deadline_init(rv_tree(c), p->nodes);
 	index_edges(c);
@@ -186,5 +187,8 @@ struct rv_look rv_core_look(const struct rv_core *c, rv_id id)
 		.started = s->started,
 		.ready = s->ready,
 		.due = s->state == RV_BACKOFF ? s->again_at : RV_NEVER,
+		.spawn_us = s->spawn_us,
+		.proof_us = s->proof_us,
+		.init_us = s->init_us,
 	};
 }

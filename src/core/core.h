@@ -173,7 +173,11 @@ struct rv_look {
 	rv_time since; /* when the state was entered */
 	rv_time started, ready; /* of the present life: START action, ready; 0: not yet */
 	rv_time due; /* BACKOFF: when it starts again; RV_NEVER otherwise */
+	/* Of the present or the last life, in microseconds, RV_NOT_YET where it did not come to that: from the
+	   decision to the exec, from there to the proof (a task: to its good end), from there to ready. */
+	uint32_t spawn_us, proof_us, init_us;
 };
+#define RV_NOT_YET UINT32_MAX
 struct rv_look rv_core_look(const struct rv_core *c, rv_id id);
 
 enum rv_boot { RV_BOOT_NOT_YET, RV_BOOT_UNDER_WAY, RV_BOOT_DONE, RV_BOOT_DEGRADED, RV_BOOT_FAILED };

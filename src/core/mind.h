@@ -122,6 +122,7 @@ struct rv_slot {
 	rv_exit exit;
 	uint64_t generation;
 	rv_time since, started, ready;
+	uint32_t spawn_us, proof_us, init_us; /* as in struct rv_look */
 	rv_time ready_by; /* this start fails then */
 	rv_time pause; /* how long the backoff that follows this life lasts */
 	rv_time again_at; /* BACKOFF: not before */
@@ -225,6 +226,14 @@ static inline const struct rv_node *rv_node_of(const struct rv_core *c, const st
 static inline bool rv_is_alive(const struct rv_slot *s)
 {
 	return s->phase != RV_PHASE_NONE;
+}
+
+/* Since the start of this life, as its parts are kept: below RV_NOT_YET. */
+static inline uint32_t rv_elapsed_us(const struct rv_slot *s, rv_time now)
+{
+	rv_time us = (now - s->started) / RV_US;
+
+	return us < RV_NOT_YET ? (uint32_t)us : RV_NOT_YET - 1;
 }
 
 /* Its next start would be automatic, and the operator wants none. */

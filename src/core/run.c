@@ -13,6 +13,7 @@ void rv_run_enter(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->phase = RV_PHASE_UP;
 	s->ready = t->now;
+	s->init_us = rv_elapsed_us(s, t->now) - s->proof_us - s->spawn_us;
 	s->was_ready = s->ever = true;
 	s->lost = s->recreating = false;
 	s->attempt = 0;

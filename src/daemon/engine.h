@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "core/core.h"
 #include "daemon/hostlink.h"
+#include "wire/rpc.h"
 
 struct rv_engine;
 struct rv_capture;
@@ -54,6 +55,8 @@ size_t rv_engine_slots(const struct rv_engine *g);
 struct rv_view rv_engine_look(struct rv_engine *g, rv_id id);
 /* The part that costs nothing: no sentence is made. For those who look at many, again and again. */
 struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id);
+/* The parts of its last start. */
+struct rv_rpc_durations rv_view_took(const struct rv_look *look);
 /* NULL: a vacant slot. */
 const char *rv_engine_name(const struct rv_engine *g, rv_id id);
 rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */

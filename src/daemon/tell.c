@@ -114,19 +114,42 @@ static void failed(const struct rv_hands *h, const struct rv_look *look, const c
 	rv_buf_fini(&tail);
 }
 
+/* Where the time went, unless all of it was the checks'. */
+static void parts(const struct rv_look *look, struct rv_buf *to)
+{
+	const uint32_t us[] = {look->spawn_us, look->proof_us, look->init_us};
+	static const char *const names[] = {"spawn", "checks", "init"};
+	char time[32];
+
+	if (us[0] < 1000 && us[2] < 1000)
+		return;
+	for (size_t i = 0; i < 3; i++)
+		if (us[i] != RV_NOT_YET && us[i] >= 1000)
+			rv_buf_fmt(to, "%s %s %s", to->len ? "," : ";", names[i],
+				rv_text_dur(us[i] / 1000 * RV_MS, time, sizeof(time)));
+}
+
+static void became_ready(const struct rv_hands *h, const struct rv_look *look)
+{
+	rv_time took = (look->ready - look->started) / RV_MS * RV_MS;
+	struct rv_buf where = {0};
+	char time[32];
+
+	rv_text_dur(took, time, sizeof(time));
+	parts(look, &where);
+	rv_say(RV_INFO, h->service->name, "ready %s%s (pid %d%s)%s", took ? "after " : "at once",
+		took ? time : "", (int)h->facts.pid, rv_buf_text(&where),
+		look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
+	rv_buf_fini(&where);
+}
+
 void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const char *why)
 {
 	const char *name = h->service->name;
 	char time[32];
 
 	switch (look->state) {
-	case RV_READY:
-		rv_text_dur((look->ready - look->started) / RV_MS * RV_MS, time, sizeof(time));
-		rv_say(RV_INFO, name, "ready %s%s (pid %d)%s",
-			look->ready - look->started < RV_MS ? "at once" : "after ",
-			look->ready - look->started < RV_MS ? "" : time, (int)h->facts.pid,
-			look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
-		break;
+	case RV_READY: became_ready(h, look); break;
 	case RV_FAILED: failed(h, look, why); break;
 	case RV_BACKOFF:
 		rv_say(RV_WARN, name, "%s; next start in %s", why,

@@ -1,6 +1,7 @@
 /* The control protocol: see rpc.h. */
 #include "wire/rpc.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +99,7 @@ void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_err
 	RV_JSON_LIT(to, "}}}\n");
 }
 
-static void put_exit(struct rv_buf *to, rv_exit e)
+void rv_rpc_put_exit(struct rv_buf *to, rv_exit e)
 {
 	if (e < 0) {
 		RV_JSON_LIT(to, "null");
@@ -113,6 +114,25 @@ static void put_exit(struct rv_buf *to, rv_exit e)
 		rv_json_int(to, e - 256);
 		RV_JSON_LIT(to, "}");
 	}
+}
+
+static void put_ms(struct rv_buf *to, int64_t us)
+{
+	if (us < 0)
+		RV_JSON_LIT(to, "null");
+	else
+		rv_buf_fmt(to, "%" PRId64 ".%03d", us / 1000, (int)(us % 1000));
+}
+
+void rv_rpc_put_durations(struct rv_buf *to, const struct rv_rpc_durations *d)
+{
+	RV_JSON_LIT(to, "{\"spawn_ms\":");
+	put_ms(to, d->spawn_us);
+	RV_JSON_LIT(to, ",\"ready_ms\":");
+	put_ms(to, d->ready_us);
+	RV_JSON_LIT(to, ",\"init_ms\":");
+	put_ms(to, d->init_us);
+	RV_JSON_LIT(to, "}");
 }
 
 static void put_pid(struct rv_buf *to, pid_t pid)
@@ -149,6 +169,8 @@ static void put_times(struct rv_buf *to, const struct rv_rpc_service *s)
 		RV_JSON_LIT(to, ",\"due_ms\":");
 		rv_json_int(to, s->due / NS_PER_MS);
 	}
+	RV_JSON_LIT(to, ",\"durations\":");
+	rv_rpc_put_durations(to, &s->took);
 }
 
 static void put_flags(struct rv_buf *to, const struct rv_rpc_service *s)
@@ -177,7 +199,7 @@ void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s)
 	put_times(to, s);
 	put_flags(to, s);
 	RV_JSON_LIT(to, ",\"exit\":");
-	put_exit(to, s->exit);
+	rv_rpc_put_exit(to, s->exit);
 	RV_JSON_LIT(to, ",\"why\":");
 	rv_json_str(to, s->why);
 	RV_JSON_LIT(to, ",\"other\":");

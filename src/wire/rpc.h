@@ -106,6 +106,15 @@ void rv_rpc_end(struct rv_buf *to);
 void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_error *e,
 	const char *const *names, size_t count);
 
+/* Parts of a start, in microseconds; negative: it did not come to that. */
+struct rv_rpc_durations {
+	int64_t spawn_us, ready_us, init_us;
+};
+/* {"spawn_ms":0.412,"ready_ms":12.031,"init_ms":null} */
+void rv_rpc_put_durations(struct rv_buf *to, const struct rv_rpc_durations *d);
+/* null, {"code":3} or {"signal":"KILL","number":9} */
+void rv_rpc_put_exit(struct rv_buf *to, rv_exit e);
+
 /* One service as `status` shows it. */
 struct rv_rpc_service {
 	const char *name, *plugin, *summary; /* summary may be NULL */
@@ -118,6 +127,7 @@ struct rv_rpc_service {
 	uint32_t restarts;
 	rv_exit exit;
 	rv_time since, uptime, due; /* ns ago, ns, ns from now; due < 0: not */
+	struct rv_rpc_durations took;
 };
 void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s);
 

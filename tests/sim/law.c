@@ -337,6 +337,16 @@ static void law_concluded(struct sim *s, const struct rv_action *a, struct recor
 	r->killed = r->stuck = false;
 }
 
+/* Spawn, proof and init make up the whole start, unless more has happened since. */
+static bool law_is_clocked(const struct sim *s, const struct rv_action *a)
+{
+	struct rv_look l = law_look(s, a->id);
+	rv_time sum = (rv_time)l.spawn_us + l.proof_us + l.init_us;
+
+	return l.state != RV_READY || l.generation != a->generation ||
+		sum == (l.ready - l.started) / RV_US;
+}
+
 static void law_state(struct sim *s, const struct rv_action *a, struct record *r)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
@@ -358,6 +368,8 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 			convict(s, "%u is ready without proof", a->id);
 		if ((n->hooks & RV_HAS(RV_HOOK_UPDATE)) && !r->updated && !r->exempt)
 			convict(s, "%u is ready without its environment", a->id);
+		if (!law_is_clocked(s, a))
+			convict(s, "%u has parts of its start that are not the whole", a->id);
 		r->was_ready_once = true;
 	}
 	if (state == RV_STOPPING && r->state == RV_STARTING && a->why == RV_WHY_READY_TIMEOUT &&

@@ -146,6 +146,55 @@ static void an_empty_plan_boots_and_is_over_at_once(void **state)
 	free(c);
 }
 
+/* One service with an update hook, from START to ready, and its end. */
+static void the_parts_of_a_start_are_told_while_and_after_it_lives(void **state)
+{
+	const struct rv_node n = {.present = true,
+		.enabled = true,
+		.essential = true,
+		.proof = RV_PROOF_PROBE,
+		.hooks = RV_HAS(RV_HOOK_UPDATE),
+		.ready_timeout = 30 * RV_SEC,
+		.start_attempts = 1};
+	const rv_id order[] = {0};
+	const struct rv_plan p = {
+		.nodes = 1, .node = &n, .present = 1, .order = order, .exit_from = RV_NO_ID};
+	static const struct {
+		rv_time at;
+		struct rv_event e;
+		uint32_t spawn_us, proof_us, init_us; /* afterwards */
+	} steps[] = {
+		{RV_SEC, {.kind = RV_EV_BOOT, .id = RV_NO_ID}, RV_NOT_YET, RV_NOT_YET, RV_NOT_YET},
+		{RV_SEC + 2 * RV_MS, {.kind = RV_EV_SPAWNED, .generation = 1}, 2000, RV_NOT_YET,
+			RV_NOT_YET},
+		{RV_SEC + 5 * RV_MS, {.kind = RV_EV_PROVED, .generation = 1}, 2000, 3000,
+			RV_NOT_YET},
+		{RV_SEC + 12 * RV_MS,
+			{.kind = RV_EV_HOOK_DONE, .hook = RV_HOOK_UPDATE, .generation = 1}, 2000,
+			3000, 7000},
+		{2 * RV_SEC, {.kind = RV_EV_EXITED, .generation = 1}, 2000, 3000, 7000},
+		{2 * RV_SEC, {.kind = RV_EV_GONE, .generation = 1}, 2000, 3000, 7000},
+	};
+	struct rv_core *c = malloc(rv_core_size(&p));
+	struct rv_action v[32];
+
+	(void)state;
+	rv_core_init(c, &p, 1);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct rv_actions out = {v, 0, 32};
+		struct rv_look l;
+
+		rv_core_apply(c, steps[i].at, &steps[i].e, &out);
+		rv_core_settle(c, steps[i].at, &out);
+		l = rv_core_look(c, 0);
+		assert_int_equal(l.spawn_us, steps[i].spawn_us);
+		assert_int_equal(l.proof_us, steps[i].proof_us);
+		assert_int_equal(l.init_us, steps[i].init_us);
+	}
+	assert_int_equal(rv_core_look(c, 0).state, RV_EXITED);
+	free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +203,7 @@ int main(void)
 		cmocka_unit_test(the_first_deadline_is_the_earliest_of_all),
 		cmocka_unit_test(a_diff_tells_what_a_reload_would_do_to_each_slot),
 		cmocka_unit_test(an_empty_plan_boots_and_is_over_at_once),
+		cmocka_unit_test(the_parts_of_a_start_are_told_while_and_after_it_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,9 +250,10 @@ static void a_service_is_shown_with_all_that_is_known(void **state)
 		.restarts = 4,
 		.exit = RV_EXIT_SIGNAL(9),
 		.since = 1500 * RV_MS,
-		.due = 0};
+		.due = 0,
+		.took = {1002, 61003456, -1}};
 	struct rv_buf b = {0};
-	cJSON *tree;
+	cJSON *tree, *took;
 
 	(void)state;
 	rv_rpc_put_service(&b, &s);
@@ -269,6 +270,10 @@ static void a_service_is_shown_with_all_that_is_known(void **state)
 	assert_true(cJSON_IsTrue(cJSON_GetObjectItem(tree, "unproven")));
 	assert_true(cJSON_IsFalse(cJSON_GetObjectItem(tree, "held")));
 	assert_null(cJSON_GetObjectItem(tree, "lost"));
+	took = cJSON_GetObjectItem(tree, "durations");
+	assert_true(cJSON_GetObjectItem(took, "spawn_ms")->valuedouble == 1.002);
+	assert_true(cJSON_GetObjectItem(took, "ready_ms")->valuedouble == 61003.456);
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(took, "init_ms")));
 	cJSON_Delete(tree);
 }
 
