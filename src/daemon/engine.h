@@ -28,6 +28,17 @@ struct rv_view {
 	const char *other; /* name of look.other, or NULL */
 };
 
+/* The parts of its last start. */
+static inline struct rv_rpc_durations rv_look_took(const struct rv_look *look)
+{
+	const uint32_t us[] = {look->spawn_us, look->proof_us, look->init_us};
+	int64_t to[3];
+
+	for (int i = 0; i < 3; i++)
+		to[i] = us[i] == RV_NOT_YET ? -1 : (int64_t)us[i];
+	return (struct rv_rpc_durations){to[0], to[1], to[2]};
+}
+
 /* Told of each change, in order; registered by the control server and by `reeve`'s own lines. */
 struct rv_watcher {
 	struct rv_watcher *next;
@@ -55,8 +66,6 @@ size_t rv_engine_slots(const struct rv_engine *g);
 struct rv_view rv_engine_look(struct rv_engine *g, rv_id id);
 /* The part that costs nothing: no sentence is made. For those who look at many, again and again. */
 struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id);
-/* The parts of its last start. */
-struct rv_rpc_durations rv_view_took(const struct rv_look *look);
 /* NULL: a vacant slot. */
 const char *rv_engine_name(const struct rv_engine *g, rv_id id);
 rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */

@@ -57,17 +57,6 @@ struct rv_look rv_engine_glance(const struct rv_engine *g, rv_id id)
 	return rv_core_look(g->core, id);
 }
 
-static int64_t reached(uint32_t us)
-{
-	return us == RV_NOT_YET ? -1 : (int64_t)us;
-}
-
-struct rv_rpc_durations rv_view_took(const struct rv_look *look)
-{
-	return (struct rv_rpc_durations){
-		reached(look->spawn_us), reached(look->proof_us), reached(look->init_us)};
-}
-
 const char *rv_engine_name(const struct rv_engine *g, rv_id id)
 {
 	return g->conf->services[id].name;

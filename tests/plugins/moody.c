@@ -86,6 +86,10 @@ static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 		t->wait_ns = 100000000;
 	if (strcmp(how, "endless") == 0 || strcmp(how, "patient") == 0)
 		return REEVE_WAIT;
+	if (strcmp(how, "slow") == 0) { /* and then well */
+		t->wait_ns = 300000000;
+		return t->step ? REEVE_OK : REEVE_WAIT;
+	}
 	if (strcmp(how, "nonsense") == 0)
 		return (enum reeve_next)77;
 	if (strcmp(how, "retry") == 0)
@@ -129,6 +133,12 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return hook(t, "probe");
 }
 
+static enum reeve_next update(void *self, struct reeve_turn *t)
+{
+	(void)self;
+	return hook(t, "update");
+}
+
 static enum reeve_next stop(void *self, struct reeve_turn *t)
 {
 	(void)self;
@@ -145,6 +155,7 @@ static const struct reeve_ops ops = {
 	.size = sizeof(struct reeve_ops),
 	.start = start,
 	.probe = probe,
+	.update = update,
 	.stop = stop,
 	.cleanup = cleanup,
 };
