@@ -66,12 +66,15 @@ def until(what, probe, timeout=10.0, every=0.02):
 
 
 given_ports = set()
+port_range = [10000, 30000]  # run.py gives each of its halves a part of it
 
 
 def free_port():
     """A TCP port below the ephemeral range, so that no outgoing connection can take it meanwhile; never the same twice."""
-    base = 10000 + (os.getpid() * 37 + int(time.monotonic() * 1000)) % 20000
-    for port in range(base, base + 500):
+    low, high = port_range
+    base = (os.getpid() * 37 + int(time.monotonic() * 1000)) % (high - low)
+    for port in range(low, high):
+        port = low + (port + base) % (high - low)
         if port in given_ports:
             continue
         with socket.socket() as s:

@@ -118,11 +118,11 @@ def wall(tmp_path):
 
 GRAPH = """
 services:
-  a: {command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done'], stop: {signal: TERM, timeout: 1500ms}}
+  a: {command: [/bin/sh, -c, 'trap "" TERM; while :; do sleep 1; done'], stop: {signal: TERM, timeout: 700ms}}
   b:
     command: [/bin/sh, -c, 'cut -d" " -f1 /proc/uptime >> starts; sleep 0.1; exit 1']
     working-dir: "${env.TMPDIR}"
-    restart: {on: failure, delay: 500ms, factor: 1, limit: 4}
+    restart: {on: failure, delay: 400ms, factor: 1, limit: 2}
   c:
     command: [/bin/sh, -c, 'sleep 1; touch flag; exec sleep 1000']
     working-dir: "${env.TMPDIR}"
@@ -143,7 +143,7 @@ def test_no_interval_follows_the_wall_clock(reeve, wall, jump):
             wall.move(DAY if i % 2 else -3 * HOUR)
 
     def unrest():  # not only at one moment: all along
-        while not over.wait(0.2):
+        while not over.wait(0.1):
             move()
 
     t = time.monotonic()
@@ -157,9 +157,9 @@ def test_no_interval_follows_the_wall_clock(reeve, wall, jump):
         r.wait_state("b", "failed", timeout=30)
         s = r.services()
         starts = [float(x) for x in r.read("starts").split()]
-        assert len(starts) == 5
+        assert len(starts) == 3
         gaps = [y - x for x, y in zip(starts, starts[1:])]
-        assert all(0.48 <= g < 15 for g in gaps), gaps
+        assert all(0.38 <= g < 15 for g in gaps), gaps
         assert s["d"]["restarts"] == s["c"]["restarts"] == 0 and s["d"]["state"] == "ready"
         shown = s["d"].get("uptime_ms", s["d"].get("uptime"))
         if shown is not None:
@@ -167,7 +167,7 @@ def test_no_interval_follows_the_wall_clock(reeve, wall, jump):
             assert abs(seconds - (time.monotonic() - t)) < 15, (shown, time.monotonic() - up)
         t = time.monotonic()
         assert r.ctl("stop", "a").returncode == 0
-        assert 1.4 <= time.monotonic() - t < 15, "a deaf one is killed after its timeout"
+        assert 0.6 <= time.monotonic() - t < 15, "a deaf one is killed after its timeout"
         t = time.monotonic()
         assert r.ctl("status").returncode == 0
         assert time.monotonic() - t < 15

@@ -226,13 +226,17 @@ def test_a_port_of_somebody_else_is_a_conflict_and_nothing_is_started(envd):
     assert r.evidence("pid") == ""
 
 
-def test_a_port_that_is_lost_after_the_start_fails_with_the_words_of_the_one_who_lost_it(envd):
+def test_a_port_that_is_lost_after_the_start_fails_with_the_words_of_the_one_who_lost_it(envd, tmp_path):
     """The stranger comes between the start and the bind, and answers nothing."""
-    r = envd("bind_delay_ms=500", timeout="60s")
-    harness.until("the start", lambda: r.evidence("pid"))
+    late = tmp_path / "late"
+    late.write_text("#!/bin/sh\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n" % (tmp_path / "go", STANDIN))
+    late.chmod(0o755)
+    r = envd(options={"bin": str(late)}, timeout="60s")
+    r.wait_state("envd", "starting")
     with socket.socket() as s:
         s.bind(("127.0.0.1", r.port))
         s.listen()
+        (tmp_path / "go").write_text("")
         fails(r, "envd", "address already in use")
 
 

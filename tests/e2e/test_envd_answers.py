@@ -16,9 +16,13 @@ def test_a_final_answer_is_told_at_once_and_asked_once(envd, code):
 
 
 @pytest.mark.parametrize("code", [429, 500, 501, 502, 503, 504, 507, 599])
-def test_an_answer_that_may_pass_is_asked_until_the_budget_is_over_and_told_as_the_last_cause(envd, code):
-    r = fails(envd("health=%d" % code, timeout="700ms"), "envd", "not ready within 700ms", "answered %d" % code)
-    assert len(r.requests()) >= 3
+def test_an_answer_that_may_pass_is_asked_again_and_told_as_the_last_cause(envd, code):
+    """Until the budget is over: that end is in test_envd.py, and is not waited for with each code."""
+    r = envd("health=%d" % code, timeout="60s")
+    harness.until("three answers", lambda: len(r.requests()) >= 3)
+    harness.until("the cause", lambda: "answered %d" % code in r.service("envd")["detail"])
+    assert r.service("envd")["state"] == "starting"
+    assert r.term() == 0
 
 
 @pytest.mark.parametrize("code", [429, 500, 503, 599])
@@ -40,7 +44,7 @@ def test_an_endless_body_is_a_200_and_no_memory(envd):
 
 @pytest.mark.parametrize("faults, words", [
     ("exit_now=0", ("exited with 0",)), ("exit_now=127", ("exited with 127",)), ("exit_now=78", ("exited with 78",)),
-    ("sigself=11", ("SEGV",)), ("sigself=9", ("KILL",)), ("exit_after_ms=300:3,health=503", ("exited with 3", "503")),
+    ("sigself=11", ("SEGV",)), ("sigself=9", ("KILL",)), ("exit_after_answers=2:3,health=503", ("exited with 3", "503")),
     ("exit_after_ms=300:4,listen_no_accept", ("exited with 4",)),
 ])
 def test_an_end_before_it_was_ready_is_told_at_once_with_its_kind_and_last_words(envd, faults, words):
@@ -53,17 +57,25 @@ def test_an_end_before_it_was_ready_is_told_at_once_with_its_kind_and_last_words
     ("no_bind", "refused"), ("close_mid", "within the answer's headers"), ("accept_no_reply", "no answer within"),
     ("listen_no_accept", "no answer within"), ("reply_delay_ms=3000", "no answer within"),
 ])
-def test_what_never_answers_is_told_with_the_last_cause_within_the_budget(envd, faults, word):
+def test_what_never_answers_is_told_with_the_last_cause(envd, faults, word):
+    r = envd(faults, service={"ready": {"timeout": "60s", "attempt-timeout": "300ms"}})
+    harness.until(lambda: word + "\n" + r.story(), lambda: word in r.service("envd").get("detail", ""))
+    assert r.service("envd")["state"] == "starting"
+    assert r.term() == 0
+
+
+def test_what_never_answers_fails_when_the_budget_is_over(envd):
     began = time.monotonic()
-    fails(envd(faults, timeout="1500ms", service={"ready": {"timeout": "1500ms", "attempt-timeout": "400ms"}}), "not ready within 1500ms", word)
+    fails(envd("no_bind", timeout="1500ms"), "not ready within 1500ms", "refused")
     assert 1.4 < time.monotonic() - began < 8 * harness.SLACK
 
 
 def test_a_request_that_hangs_is_given_up_and_asked_again(envd):
     """The first connection is swallowed by a server that is not ready to serve; the next attempts are its own."""
-    r = envd("reply_delay_ms=900", service={"ready": {"timeout": "3s", "attempt-timeout": "300ms"}})
-    fails(r, "no answer within")
-    assert len(r.requests()) >= 3
+    r = envd("reply_delay_ms=900", service={"ready": {"timeout": "60s", "attempt-timeout": "300ms"}})
+    harness.until("three requests", lambda: len(r.requests()) >= 3)
+    assert "no answer within" in r.service("envd")["detail"]
+    assert r.term() == 0
 
 
 def test_the_boot_timeout_ends_a_gate_that_has_a_longer_one(envd):

@@ -151,7 +151,7 @@ def test_a_timeout_says_what_has_not_happened(reeve):
 services:
   db: {command: [/bin/sleep, "1000"]}
   web: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, needs: [db],
-        stop: {timeout: 3s}}
+        stop: {timeout: 1s}}
 """)
     r.wait_ready()
     got = r.ctl("restart", "db", "-t", "200ms")
@@ -162,7 +162,7 @@ services:
 def test_a_shutdown_that_takes_too_long_is_one_error(reeve):
     r = reeve("""
 services:
-  deaf: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, stop: {timeout: 3s}}
+  deaf: {command: [/bin/sh, -c, 'trap "" TERM; echo >&3; while :; do sleep 0.1; done'], ready: {fd: 3}, stop: {timeout: 2s}}
 """)
     r.wait_ready()
     got = r.ctl("--json", "shutdown", "-t", "100ms")

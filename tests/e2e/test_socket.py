@@ -36,6 +36,7 @@ def test_mode_is_as_configured_from_the_first_sight_whatever_the_umask(reeve, tm
                   wrap=["sh", "-c", 'umask %s && exec "$@"' % mask, "sh"])
         r.socket = path
         r.wait_ready()
+        until("a look", lambda: seen)  # however late: what was seen is right at any moment
     finally:
         over.set()
         watcher.join()
