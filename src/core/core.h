@@ -180,6 +180,38 @@ struct rv_look {
 #define RV_NOT_YET UINT32_MAX
 struct rv_look rv_core_look(const struct rv_core *c, rv_id id);
 
+/* What a service waits for right now, so that a person can be told. Pure, and only asked for by people: it looks
+   at the service's own edges and at who starts. */
+enum rv_awaited {
+	RV_AWAIT_NOTHING, /* it is where it shall be, or only an operator moves it on */
+	RV_AWAIT_SERVICE, /* until what it stands on is there: other, kind, until */
+	RV_AWAIT_PERMIT, /* other, and `ahead` altogether, start now; max_starts says how many may */
+	RV_AWAIT_SPAWN, /* START is not answered */
+	RV_AWAIT_CHECK, /* a readiness attempt, or the pause before the next one: attempt */
+	RV_AWAIT_EXIT, /* of a task */
+	RV_AWAIT_UPDATE, /* the update hook */
+	RV_AWAIT_DEPENDENTS, /* it has to leave; other stands on it still, `ahead` do altogether */
+	RV_AWAIT_STOP_HOOK,
+	RV_AWAIT_LEAVE, /* the signal of `step` was sent */
+	RV_AWAIT_DEATH, /* KILL was sent */
+	RV_AWAIT_CLEANUP, /* the cleanup hook */
+	RV_AWAIT_DELAY, /* of a restart */
+	RV_AWAIT_RESUME, /* its restart is paused */
+};
+
+struct rv_await {
+	enum rv_awaited what;
+	rv_id other; /* RV_NO_ID: none */
+	uint8_t kind, until; /* SERVICE: enum rv_edge_kind, enum rv_until */
+	bool stuck; /* DEATH: it has resisted for longer than KILL may take */
+	uint32_t ahead, attempt, step;
+	rv_time by; /* when the core goes on at the latest; RV_NEVER: when it is there */
+};
+struct rv_await rv_core_await(const struct rv_core *c, rv_id id);
+/* Dependents that have nothing else to wait for: they start as soon as it is there. Writes the first `room`
+   of them, returns how many there are. */
+size_t rv_core_heirs(const struct rv_core *c, rv_id id, rv_id *to, size_t room);
+
 enum rv_boot { RV_BOOT_NOT_YET, RV_BOOT_UNDER_WAY, RV_BOOT_DONE, RV_BOOT_DEGRADED, RV_BOOT_FAILED };
 enum rv_boot rv_core_boot(const struct rv_core *c);
 /* True from SHUTDOWN, FORCE, a rollback, exit-from or a give-up that ends reeve, on. */

@@ -150,7 +150,7 @@ static void publish(const struct rv_turn *t, struct rv_slot *s)
 }
 
 /* The edge that explains best why it is not up: failed first, then anything hard, then soft. */
-rv_id rv_ground_culprit(const struct rv_core *c, const struct rv_slot *s)
+uint32_t rv_ground_culprit_edge(const struct rv_core *c, const struct rv_slot *s)
 {
 	static const uint8_t badness[RV_FOOT_COUNT] = {
 		[RV_FOOT_FAILED] = 4,
@@ -161,17 +161,24 @@ rv_id rv_ground_culprit(const struct rv_core *c, const struct rv_slot *s)
 		[RV_FOOT_WAIT] = 1,
 	};
 	const struct rv_node *n = rv_node_of(c, s);
+	uint32_t edge = RV_NO_ID;
 	uint8_t worst = 0;
-	rv_id id = RV_NO_ID;
 
 	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
 		uint8_t bad = badness[rv_feet(c)[e]];
 		if (bad > worst) {
 			worst = bad;
-			id = c->plan->edges[e].on;
+			edge = e;
 		}
 	}
-	return id;
+	return edge;
+}
+
+rv_id rv_ground_culprit(const struct rv_core *c, const struct rv_slot *s)
+{
+	uint32_t edge = rv_ground_culprit_edge(c, s);
+
+	return edge == RV_NO_ID ? RV_NO_ID : c->plan->edges[edge].on;
 }
 
 static uint32_t missing(const struct rv_slot *s)

@@ -309,6 +309,8 @@ void rv_ground_visit(const struct rv_turn *t, struct rv_slot *s);
 enum rv_footing rv_ground_of(const struct rv_slot *s);
 /* The dependency that it waits for or stands badly on; RV_NO_ID: none. */
 rv_id rv_ground_culprit(const struct rv_core *c, const struct rv_slot *s);
+/* That edge, as a place in plan->edges; RV_NO_ID: none. */
+uint32_t rv_ground_culprit_edge(const struct rv_core *c, const struct rv_slot *s);
 /* Everything that is counted incrementally, from scratch. */
 void rv_ground_recount(struct rv_core *c);
 

@@ -5,7 +5,8 @@
  * A transcript has a plan (see notation.h; `new` begins a second one for `adopt`), then commands at the
  * left margin and under each, behind a tab, what the core did since the one before: deadlines that came
  * in between, then the answer to the command. `at 1.5s exited app 3 & gone app` are two events of one
- * turn; `at 3s` alone lets time pass. A life is the present one unless a generation is given: `app.1`. */
+ * turn; `at 3s` alone lets time pass. A life is the present one unless a generation is given: `app.1`. `why NAME`
+ * asks what it waits for. */
 #include "brain.h"
 #include "notation.h"
 
@@ -281,6 +282,50 @@ static bool command(struct stage *st, char *line)
 	return true;
 }
 
+/* `why NAME`: what it waits for, and who starts when it is there. */
+static bool why(struct stage *st, const char *name)
+{
+	static const char *const words[] = {"nothing", "service", "permit", "spawn", "check",
+		"exit", "update", "dependents", "stop hook", "leave", "death", "cleanup", "delay",
+		"resume"};
+	static const char *const kinds[] = {"needs", "wants", "after"};
+	static const char *const untils[] = {"started", "ready", "exited"};
+	rv_id id = cast_find(st->cast, name), heirs[4];
+	struct rv_await a;
+	char line[LINE];
+	size_t n;
+
+	begin(st);
+	if (id == RV_NO_ID)
+		return false;
+	a = rv_core_await(st->core, id);
+	n = rv_core_heirs(st->core, id, heirs, 4);
+	snprintf(line, sizeof(line), "\t%.6g %.80s awaits %s", (double)st->now / 1e9, name,
+		words[a.what]);
+	add(&st->said, line);
+	if (a.other != RV_NO_ID) {
+		snprintf(line, sizeof(line), " %s", name_of(st, a.other));
+		add(&st->said, line);
+	}
+	if (a.what == RV_AWAIT_SERVICE) {
+		snprintf(line, sizeof(line), ", %s until %s", kinds[a.kind],
+			a.kind == RV_NEEDS ? untils[a.until] : "settled");
+		add(&st->said, line);
+	}
+	snprintf(line, sizeof(line), "; %u ahead, attempt %u, step %u", a.ahead, a.attempt, a.step);
+	add(&st->said, line);
+	if (a.by != RV_NEVER) {
+		snprintf(line, sizeof(line), ", by %.6g", (double)a.by / 1e9);
+		add(&st->said, line);
+	}
+	for (size_t i = 0; i < n && i < 4; i++) {
+		snprintf(line, sizeof(line), "%s%s", i ? "," : ", then ", name_of(st, heirs[i]));
+		add(&st->said, line);
+	}
+	add(&st->said, "\n");
+	return true;
+}
+
 /* A line of the plan or a command. */
 static bool play_line(struct stage *st, bool *second, char *line)
 {
@@ -293,6 +338,8 @@ static bool play_line(struct stage *st, bool *second, char *line)
 	}
 	if (!strncmp(line, "at ", 3))
 		return command(st, line);
+	if (!strncmp(line, "why ", 4))
+		return why(st, line + 4);
 	return cast_line(*second ? st->next : st->cast, line, &complaint);
 }
 
