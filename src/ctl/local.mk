@@ -2,6 +2,8 @@ bin_PROGRAMS += reevectl
 reevectl_SOURCES = src/ctl/main.c \
 	src/ctl/call.c src/ctl/call.h \
 	src/ctl/fault.c src/ctl/fault.h \
+	src/ctl/events.c \
+	src/ctl/given.c src/ctl/given.h \
 	src/ctl/logs.c \
 	src/ctl/show.c src/ctl/show.h \
 	src/ctl/words.c src/ctl/words.h

@@ -75,6 +75,8 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_PLAN: return rv_show_plan(result);
 	case RV_VERB_PLUGINS: return rv_show_plugins(result);
 	case RV_VERB_VERSION: return rv_show_version(result);
+	case RV_VERB_WHY: return rv_show_why(result);
+	case RV_VERB_EVENTS:
 	case RV_VERB_LOGS:
 	case RV_VERB_SHUTDOWN:
 	case RV_VERB_COUNT: break;
@@ -87,8 +89,8 @@ static bool takes_long(enum rv_verb v)
 	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART || v == RV_VERB_WAIT;
 }
 
-/* Prints what comes until reeve ends the connection. */
-static void follow_logs(const struct rv_words *w, struct rv_call *c, struct rv_pages *pages)
+/* Prints what comes until reeve ends the connection. pages: of logs. */
+static void follow(const struct rv_words *w, struct rv_call *c, struct rv_pages *pages)
 {
 	const char *line;
 
@@ -96,7 +98,9 @@ static void follow_logs(const struct rv_words *w, struct rv_call *c, struct rv_p
 		cJSON *note = cJSON_Parse(line);
 		const cJSON *params = member(note, "params");
 
-		if (params && w->json)
+		if (params && w->verb == RV_VERB_EVENTS)
+			rv_show_event(w, params);
+		else if (params && w->json)
 			print_json(params);
 		else if (params)
 			rv_pages_add(pages, params);
@@ -116,8 +120,16 @@ static int show_logs(const struct rv_words *w, struct rv_call *c, const cJSON *r
 			return CTL_FAILED;
 	}
 	if (w->follow)
-		follow_logs(w, c, pages);
+		follow(w, c, pages);
 	rv_pages_destroy(pages);
+	return CTL_OK;
+}
+
+static int show_events(const struct rv_words *w, struct rv_call *c, const cJSON *result)
+{
+	rv_show_events(w, result);
+	if (w->follow)
+		follow(w, c, NULL);
 	return CTL_OK;
 }
 
@@ -149,6 +161,8 @@ static int use_answer(const struct rv_words *w, struct rv_call *c, const cJSON *
 		return show_error(w, error);
 	if (w->verb == RV_VERB_LOGS)
 		return show_logs(w, c, result);
+	if (w->verb == RV_VERB_EVENTS)
+		return show_events(w, c, result);
 	if (w->verb == RV_VERB_SHUTDOWN)
 		return watch_end(w, c, result);
 	return show_result(w, result);
@@ -244,6 +258,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		status = run(&w);
 	}
+	rv_words_fini(&w);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "reevectl: cannot write the answer\n");
 		return status ? status : CTL_FAILED;

@@ -88,6 +88,8 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_SIGNAL: return worst_outcome(result);
 	case RV_VERB_CHECK: return is_true(result, "ok") ? CTL_OK : CTL_FAILED;
 	case RV_VERB_LOGS:
+	case RV_VERB_WHY:
+	case RV_VERB_EVENTS:
 	case RV_VERB_PLAN:
 	case RV_VERB_PLUGINS:
 	case RV_VERB_VERSION:

@@ -21,6 +21,12 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result);
 /* What a "text" or "base64" member stands for; nothing when there is neither. */
 void rv_show_bytes(const cJSON *part, struct rv_buf *to);
 
+/* events.c: all that have been, and one that comes. */
+int rv_show_why(const cJSON *result);
+void rv_show_events(const struct rv_words *w, const cJSON *result);
+/* params of a notification. */
+void rv_show_event(const struct rv_words *w, const cJSON *params);
+
 /* logs.c: the tails, and then each notification. */
 struct rv_pages;
 struct rv_pages *rv_pages_create(const struct rv_words *w, const cJSON *result);

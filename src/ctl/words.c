@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "ctl/fault.h"
+#include "ctl/given.h"
 #include "wire/json.h"
 
 #define TIMEOUT_MAX   (366 * 86400 * RV_SEC) /* as in a configuration; it is added to the clock */
@@ -27,6 +28,7 @@ enum option {
 	O_READY,
 	O_STOPPED,
 	O_EXITED,
+	O_OPTION,
 	O_COUNT
 };
 
@@ -50,11 +52,13 @@ static const struct {
 	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
 		CHANGE | WAIT | V(RV_VERB_SHUTDOWN)},
 	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL)},
-	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS)},
-	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS)},
+	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
+	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_READY] = {"ready", 0, NULL, WAIT},
 	[O_STOPPED] = {"stopped", 0, NULL, WAIT},
 	[O_EXITED] = {"exited", 0, NULL, WAIT},
+	[O_OPTION] = {"option", 'o', "KEY=VALUE, KEY=@FILE or KEY=@-",
+		V(RV_VERB_START) | V(RV_VERB_RESTART)},
 };
 
 static const struct {
@@ -69,6 +73,8 @@ static const struct {
 	[RV_VERB_LOGS] = {"logs [-f] [-n N] [NAME...]", "show what services wrote; -f: go on"},
 	[RV_VERB_WAIT] = {"wait [--ready|--stopped|--exited] [NAME...]",
 		"wait for services, or for the whole sandbox"},
+	[RV_VERB_WHY] = {"why [NAME...]", "say what a service, or the sandbox, waits for"},
+	[RV_VERB_EVENTS] = {"events [-f] [-n N] [NAME...]", "show changes of state; -f: go on"},
 	[RV_VERB_CHECK] = {"check", "validate the configuration files again"},
 	[RV_VERB_PLAN] = {"plan", "print the effective configuration"},
 	[RV_VERB_PLUGINS] = {"plugins", "list plugins and their options"},
@@ -82,6 +88,8 @@ const char *rv_words_deed(const struct rv_words *w)
 	switch (w->verb) {
 	case RV_VERB_STATUS: return "show the status";
 	case RV_VERB_LOGS: return "show logs";
+	case RV_VERB_WHY: return "say why";
+	case RV_VERB_EVENTS: return "show events";
 	case RV_VERB_CHECK: return "check the files";
 	case RV_VERB_PLAN: return "show the plan";
 	case RV_VERB_PLUGINS: return "list plugins";
@@ -100,8 +108,9 @@ const char *rv_words_deed(const struct rv_words *w)
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
-		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_CHECK,
-		RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
+		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY,
+		RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION,
+		RV_VERB_SHUTDOWN};
 
 	if (w->has_verb)
 		printf("usage: reevectl [-s SOCKET] [--json] %s\n%s\n\noptions:\n",
@@ -135,8 +144,9 @@ static bool complain(const struct rv_words *w, const char *what, const char *wor
 	return false;
 }
 
-static bool read_value(struct rv_words *w, enum option o, const char *v)
+static bool read_value(struct rv_words *w, enum option o, char *v)
 {
+	struct rv_fault f;
 	int64_t n;
 
 	switch (o) {
@@ -161,6 +171,11 @@ static bool read_value(struct rv_words *w, enum option o, const char *v)
 			return complain(w, "not a number of lines: ", v, "");
 		w->lines = (uint32_t)n;
 		return true;
+	case O_OPTION:
+		if (rv_given_add(&w->given, v, &f))
+			return true;
+		rv_fault_tell(&f, w->json);
+		return false;
 	case O_JSON:
 	case O_HELP:
 	case O_VERSION:
@@ -200,13 +215,14 @@ static bool read_flag(struct rv_words *w, enum option o)
 	case O_TIMEOUT:
 	case O_GENERATION:
 	case O_LINES:
+	case O_OPTION:
 	case O_COUNT: break;
 	}
 	return true;
 }
 
 /* Which option a word is; *value is what hangs at it (`--lines=5`, `-n5`), or NULL. */
-static enum option find_option(const char *word, const char **value)
+static enum option find_option(char *word, char **value)
 {
 	size_t len = strcspn(word, "=");
 
@@ -244,7 +260,7 @@ static bool unknown_option(const struct rv_words *w, const char *word)
 
 static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
 {
-	const char *value, *word = argv[*i];
+	char *value, *word = argv[*i];
 	enum option o = find_option(word, &value);
 
 	if (o == O_COUNT)
@@ -303,6 +319,8 @@ static bool check_names(struct rv_words *w)
 		return complain(w, rv_verb_name(w->verb), " needs a name, or --all", "");
 	if (w->name_count && w->all)
 		return complain(w, "names and --all exclude each other", "", "");
+	if (w->given && w->name_count != 1)
+		return complain(w, "--option needs exactly one name", "", "");
 	if (w->has_generation && w->name_count != 1)
 		return complain(w, "--generation needs exactly one name", "", "");
 	if (w->name_count &&
@@ -407,6 +425,16 @@ static void put_params(const struct rv_words *w, struct rv_buf *to)
 		put_key(to, &first, "follow");
 		rv_json_bool(to, true);
 	}
+	if (w->given) {
+		put_key(to, &first, "options");
+		rv_given_put(w->given, to);
+	}
+}
+
+void rv_words_fini(struct rv_words *w)
+{
+	rv_given_destroy(w->given);
+	w->given = NULL;
 }
 
 void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to)

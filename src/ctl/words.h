@@ -33,12 +33,14 @@ struct rv_words {
 	uint32_t lines;
 	enum rv_rpc_until until;
 	int signal;
+	struct rv_given *given; /* options of a start; see given.h */
 	char **names; /* into argv */
 	int name_count;
 };
 
 /* False: a complaint was printed; leave with CTL_USAGE. argv is reordered: names come first. */
 bool rv_words_read(struct rv_words *w, int argc, char **argv);
+void rv_words_fini(struct rv_words *w);
 /* The request line, with its newline. */
 void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to);
 /* What the verb does, to stand behind "cannot". */

@@ -24,6 +24,7 @@ static void conn_close(struct rv_conn *c)
 
 	rv_wait_drop(c);
 	rv_logs_drop(c);
+	rv_events_drop(c);
 	ev_io_stop(k->loop, &c->in);
 	ev_io_stop(k->loop, &c->out);
 	close(c->fd);
@@ -126,7 +127,7 @@ static bool is_over(const struct rv_conn *c)
 {
 	if (rv_conn_pending(c))
 		return false;
-	return c->refused || (c->ended && !c->waits && !c->follows);
+	return c->refused || (c->ended && !c->waits && !c->follows && !c->onlooker);
 }
 
 /* After whatever happened: sends, goes on with lines that had to wait, closes what is over. */
@@ -199,6 +200,8 @@ static void on_output(struct ev_loop *loop, ev_io *w, int events)
 	rv_conn_flush(c);
 	if (!c->broken && !rv_conn_pending(c))
 		rv_logs_drained(c);
+	if (!c->broken && !rv_conn_pending(c))
+		rv_events_tell(c);
 	settle(c);
 }
 
@@ -291,6 +294,8 @@ static void on_change(struct rv_watcher *w, rv_id id)
 		offsetof(struct rv_control, watcher));
 
 	(void)id;
+	for (size_t i = 0; i < k->count; i++)
+		rv_events_tell(k->conns[i]);
 	if (k->waits)
 		ev_timer_start(k->loop, &k->judge);
 }

@@ -3,7 +3,7 @@
  *
  *   bytes -> control.c: lines -> verbs.c: rv_request -> an answer at once
  *                                                    -> ctlwait.c: an answer when it is settled
- *                                                    -> ctllogs.c: an answer, then notifications
+ *                                                    -> ctllogs.c, ctlevents.c: an answer, then notifications
  *
  * Connections are closed from the loop only (rv_conn_fail marks them), so that no verb and no callback of the
  * engine ever finds one gone. */
@@ -26,6 +26,7 @@
 
 struct rv_wait;
 struct rv_follow;
+struct rv_onlooker;
 
 struct rv_conn {
 	struct rv_control *control;
@@ -40,6 +41,7 @@ struct rv_conn {
 	size_t sent;
 	size_t waits;
 	struct rv_follow *follows;
+	struct rv_onlooker *onlooker; /* of events; NULL: none */
 };
 
 struct rv_control {
@@ -100,5 +102,14 @@ void rv_logs(struct rv_conn *c, const struct rv_request *r);
 void rv_logs_drop(struct rv_conn *c);
 /* The output has drained: tell what was lost. */
 void rv_logs_drained(struct rv_conn *c);
+
+/* ctlwhy.c */
+void rv_why(struct rv_conn *c, const struct rv_request *r);
+
+/* ctlevents.c */
+void rv_events(struct rv_conn *c, const struct rv_request *r);
+void rv_events_drop(struct rv_conn *c);
+/* Something happened, or the output has drained: tells what has not been told. */
+void rv_events_tell(struct rv_conn *c);
 
 #endif

@@ -30,6 +30,26 @@ static void notify(struct rv_engine *g, rv_id id)
 	}
 }
 
+enum { HISTORY = 256 };
+
+static void remember(struct rv_engine *g, const struct rv_action *a, const char *why)
+{
+	struct rv_happening *n = rv_history_add(&g->history);
+
+	if (!n)
+		return;
+	*n = (struct rv_happening){.at = rv_now(),
+		.generation = a->generation,
+		.id = a->id,
+		.other = a->other,
+		.exit = a->exit,
+		.pid = a->id < g->slots ? g->hands[a->id].facts.pid : 0,
+		.state = a->state,
+		.why = a->why,
+		.boot = (uint8_t)rv_core_boot(g->core)};
+	snprintf(n->detail, sizeof(n->detail), "%s", why);
+}
+
 static void do_start(struct rv_engine *g, const struct rv_action *a)
 {
 	if (g->start_first + g->start_count == g->start_room) {
@@ -76,6 +96,7 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 		rv_say(RV_WARN, h->service->name, "killed");
 	else
 		rv_tell_state(h, &look, rv_buf_text(&why));
+	remember(g, a, rv_buf_text(&why));
 	if (look.state == RV_STOPPED || look.state == RV_FAILED || look.state == RV_EXITED)
 		h->lived = false;
 	if (look.state == RV_READY)
@@ -135,6 +156,7 @@ static void do_boot(struct rv_engine *g, const struct rv_action *a)
 		rv_say(RV_ERROR, NULL, "boot failed after %s: %s%s%s%s%s", time, first ? first : "",
 			first ? ": " : "", rv_why_text((enum rv_why)a->why),
 			last && *last ? "; last check: " : "", last ? last : "");
+	remember(g, &(struct rv_action){.id = RV_NO_ID, .other = RV_NO_ID}, "");
 	notify(g, RV_NO_ID);
 }
 
@@ -375,6 +397,7 @@ struct rv_engine *rv_engine_create(
 		rv_engine_destroy(g);
 		return NULL;
 	}
+	rv_history_init(&g->history, HISTORY);
 	rv_core_init(g->core, g->plan, make_seed(g));
 	rv_hostlink_attach(host, loop, g->world.reaper, conf, &rv_heard_of_host, g);
 	g->world.prober = (struct rv_prober_env){
@@ -410,6 +433,7 @@ void rv_engine_destroy(struct rv_engine *g)
 	ev_idle_stop(g->world.loop, &g->more);
 	rv_hostlink_destroy(g->world.host);
 	rv_reaper_destroy(g->world.reaper);
+	rv_history_fini(&g->history);
 	rv_arena_fini(&g->world.arena);
 	free(g->starts);
 	free(g->queue);

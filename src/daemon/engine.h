@@ -10,6 +10,7 @@
 
 #include "conf/conf.h"
 #include "core/core.h"
+#include "daemon/history.h"
 #include "daemon/hostlink.h"
 #include "wire/rpc.h"
 
@@ -72,6 +73,8 @@ rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: 
 enum rv_boot rv_engine_boot(const struct rv_engine *g);
 bool rv_engine_closing(const struct rv_engine *g);
 rv_time rv_engine_started(const struct rv_engine *g);
+/* Written before watchers are told. */
+const struct rv_history *rv_engine_history(const struct rv_engine *g);
 
 /* Queues an event for the core; it is applied before the loop sleeps again. */
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e);

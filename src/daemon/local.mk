@@ -1,7 +1,9 @@
 noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/engine.c src/daemon/engine.h src/daemon/pump.h src/daemon/heard.c src/daemon/view.c \
+	src/daemon/because.c src/daemon/because.h \
 	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/history.c src/daemon/history.h \
 	src/daemon/hostasks.c \
 	src/daemon/hostchannel.c \
 	src/daemon/hostdeath.c \
@@ -51,11 +53,13 @@ src_daemon_libdaemon_a_SOURCES += \
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/control.c src/daemon/control.h src/daemon/ctl.h \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
+	src/daemon/ctlevents.c \
 	src/daemon/ctllogs.c \
 	src/daemon/ctlplan.c \
 	src/daemon/ctlservice.c \
 	src/daemon/ctlsock.c src/daemon/ctlsock.h \
 	src/daemon/ctlwait.c \
+	src/daemon/ctlwhy.c \
 	src/daemon/verbs.c
 
 bin_PROGRAMS += reeve

@@ -1,4 +1,4 @@
-/* The inside of the engine, for its three files: heard.c (events in), engine.c (the turn, actions out), view.c
+/* The inside of the engine, for its files: heard.c (events in), engine.c (the turn, actions out), view.c and because.c
  * (looks). Nobody else includes it. */
 #ifndef DAEMON_PUMP_H
 #define DAEMON_PUMP_H
@@ -24,6 +24,7 @@ struct rv_engine {
 	struct rv_start *starts; /* taken from the front; moved down when the end is reached */
 	size_t start_first, start_count, start_room;
 	struct rv_watcher *watchers;
+	struct rv_history history;
 	ev_prepare prepare;
 	ev_timer deadline, reap_again;
 	ev_idle more; /* keeps the loop turning while starts wait */

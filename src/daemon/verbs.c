@@ -320,6 +320,8 @@ static void act(struct rv_conn *c, const struct rv_request *r)
 	case RV_VERB_RESTART: rv_wait_change(c, r); break;
 	case RV_VERB_SIGNAL: send_signal(c, r); break;
 	case RV_VERB_LOGS: rv_logs(c, r); break;
+	case RV_VERB_WHY: rv_why(c, r); break;
+	case RV_VERB_EVENTS: rv_events(c, r); break;
 	case RV_VERB_CHECK: rv_verb_check(c, r); break;
 	case RV_VERB_PLAN: rv_verb_plan(c, r); break;
 	case RV_VERB_PLUGINS: rv_verb_plugins(c, r); break;
@@ -343,8 +345,7 @@ void rv_verb_line(struct rv_conn *c, const char *line, size_t n)
 	else if (!c->admin && !rv_verb_is_open(r.verb))
 		rv_verb_error(c, &r, RV_RPC_DENIED,
 			"%s is for root and the user that reeve runs as; others may use status, "
-			"wait and "
-			"version",
+			"wait, why, events and version",
 			rv_verb_name(r.verb));
 	else
 		act(c, &r);

@@ -84,6 +84,11 @@ rv_time rv_engine_started(const struct rv_engine *g)
 	return g->began;
 }
 
+const struct rv_history *rv_engine_history(const struct rv_engine *g)
+{
+	return &g->history;
+}
+
 void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w)
 {
 	w->next = g->watchers;

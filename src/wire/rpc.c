@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -229,5 +230,94 @@ void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r)
 		rv_json_bytes(to, r->tail, r->tail_len);
 		RV_JSON_LIT(to, "}");
 	}
+	RV_JSON_LIT(to, "}");
+}
+
+static void put_names(
+	struct rv_buf *to, const char *key, const char *const *names, size_t count, const char *end)
+{
+	rv_buf_str(to, key);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			RV_JSON_LIT(to, ",");
+		rv_json_str(to, names[i]);
+	}
+	rv_buf_str(to, end);
+}
+
+static void put_ms(struct rv_buf *to, const char *key, rv_time ns)
+{
+	rv_buf_str(to, key);
+	if (ns < 0)
+		RV_JSON_LIT(to, "null");
+	else
+		rv_json_int(to, ns / NS_PER_MS);
+}
+
+void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c)
+{
+	put_head(to, c->name, c->state, c->pid, c->generation);
+	put_ms(to, ",\"since_ms\":", c->since);
+	RV_JSON_LIT(to, ",\"sentence\":");
+	rv_json_str(to, c->sentence);
+	RV_JSON_LIT(to, ",\"waits_for\":");
+	rv_json_str(to, c->waits_for);
+	RV_JSON_LIT(to, ",\"other\":");
+	rv_json_str(to, c->other);
+	RV_JSON_LIT(to, ",\"root\":");
+	rv_json_str(to, c->root);
+	RV_JSON_LIT(to, ",\"check\":");
+	rv_json_str(to, c->answer);
+	put_ms(to, ",\"trying_ms\":", c->trying);
+	RV_JSON_LIT(to, ",\"attempt\":");
+	rv_json_int(to, c->attempt);
+	put_ms(to, ",\"left_ms\":", c->left);
+	put_names(to, ",\"next\":[", c->next, c->next_count, "]");
+	put_names(to, ",\"options\":[", c->options, c->option_count, "]}");
+}
+
+/* "2026-11-29T21:30:01.123Z" */
+static void put_wall(struct rv_buf *to, int64_t wall)
+{
+	time_t seconds = (time_t)(wall / (1000 * (int64_t)NS_PER_MS));
+	int ms = (int)(wall / NS_PER_MS % 1000);
+	struct tm tm;
+	char text[40];
+
+	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm)) {
+		RV_JSON_LIT(to, "null");
+		return;
+	}
+	rv_buf_fmt(to, "\"%s.%03dZ\"", text, ms);
+}
+
+void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
+{
+	RV_JSON_LIT(to, "{\"number\":");
+	rv_json_int(to, (int64_t)e->number);
+	RV_JSON_LIT(to, ",\"time\":");
+	put_wall(to, e->wall);
+	put_ms(to, ",\"at_ms\":", e->at);
+	if (!e->name) {
+		RV_JSON_LIT(to, ",\"event\":\"boot\",\"boot\":");
+		rv_json_str(to, e->boot);
+		RV_JSON_LIT(to, "}");
+		return;
+	}
+	RV_JSON_LIT(to, ",\"event\":\"state\",\"name\":");
+	rv_json_str(to, e->name);
+	RV_JSON_LIT(to, ",\"state\":");
+	rv_json_str(to, rv_state_name(e->state));
+	put_pid(to, e->pid);
+	RV_JSON_LIT(to, ",\"generation\":");
+	rv_json_int(to, (int64_t)e->generation);
+	RV_JSON_LIT(to, ",\"exit\":");
+	put_exit(to, e->exit);
+	RV_JSON_LIT(to, ",\"why\":");
+	rv_json_str(to, e->why);
+	RV_JSON_LIT(to, ",\"other\":");
+	rv_json_str(to, e->other);
+	RV_JSON_LIT(to, ",\"detail\":");
+	rv_json_str(to, e->detail);
 	RV_JSON_LIT(to, "}");
 }

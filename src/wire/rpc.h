@@ -21,6 +21,8 @@
 #define RV_VERBS(X)                          \
 	X(RV_VERB_STATUS, "status", true)    \
 	X(RV_VERB_WAIT, "wait", true)        \
+	X(RV_VERB_WHY, "why", true)          \
+	X(RV_VERB_EVENTS, "events", true)    \
 	X(RV_VERB_VERSION, "version", true)  \
 	X(RV_VERB_START, "start", false)     \
 	X(RV_VERB_STOP, "stop", false)       \
@@ -70,6 +72,12 @@ bool rv_rpc_fail(struct rv_rpc_error *e, enum rv_rpc_code code, const char *form
 
 enum rv_rpc_until { RV_RPC_UNTIL_READY, RV_RPC_UNTIL_STOPPED, RV_RPC_UNTIL_EXITED };
 
+/* An option of a plugin for one start: `--option KEY=VALUE`. */
+#define RV_RPC_OPTIONS_MAX 64
+struct rv_rpc_option {
+	const char *key, *value;
+};
+
 struct cJSON;
 
 /* One request. All is owned by it until rv_request_fini. */
@@ -89,7 +97,9 @@ struct rv_request {
 	rv_time timeout; /* ns */
 	uint64_t generation; /* the life that is meant; for one name only */
 	int signal;
-	uint32_t lines; /* logs: 0: all that is kept */
+	uint32_t lines; /* logs, events: 0: all that is kept */
+	struct rv_rpc_option *options; /* start, restart: of the one service that is named */
+	size_t option_count;
 	enum rv_rpc_until until;
 };
 
@@ -130,6 +140,42 @@ struct rv_rpc_service {
 	struct rv_rpc_durations took;
 };
 void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s);
+
+/* What a service waits for, as `why` tells it. */
+struct rv_rpc_cause {
+	const char *name;
+	enum rv_state state;
+	pid_t pid; /* 0: none */
+	uint64_t generation;
+	rv_time since; /* ns ago */
+	const char *sentence;
+	const char *waits_for; /* a word: "check"; "nothing" */
+	const char *other, *root; /* names, or NULL */
+	const char *answer; /* of its check, or NULL */
+	rv_time trying; /* how long it has been asked, ns; < 0: it is not */
+	uint32_t attempt;
+	rv_time left; /* ns; < 0: no bound */
+	const char *const *next; /* who starts when it is there */
+	size_t next_count;
+	const char *const *options; /* names of those that this life was given */
+	size_t option_count;
+};
+void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c);
+
+/* Something that happened. */
+struct rv_rpc_event {
+	uint64_t number;
+	int64_t wall; /* ns since 1970, UTC */
+	rv_time at; /* since reeve began */
+	const char *name; /* NULL: the boot was decided */
+	const char *boot;
+	enum rv_state state;
+	pid_t pid; /* 0: none */
+	uint64_t generation;
+	rv_exit exit;
+	const char *why, *other, *detail;
+};
+void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e);
 
 /* What became of one service in start, stop, restart, wait, signal. */
 enum rv_rpc_outcome {

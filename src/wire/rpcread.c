@@ -92,6 +92,34 @@ static bool read_count(const cJSON *item, double max, double *to, struct rv_rpc_
 	return true;
 }
 
+/* {"KEY":"VALUE",...}; a key that is there twice is caught where its meaning is known. */
+static bool read_options(const cJSON *item, struct rv_request *r, struct rv_rpc_error *e)
+{
+	struct rv_rpc_option *list;
+	const cJSON *one;
+	size_t n = 0;
+
+	if (!cJSON_IsObject(item))
+		return rv_rpc_fail(e, RV_RPC_PARAMS, "options must be an object of strings");
+	cJSON_ArrayForEach(one, item)
+	{
+		if (!cJSON_IsString(one))
+			return rv_rpc_fail(e, RV_RPC_PARAMS,
+				"options must be an object of strings; %.64s is none", one->string);
+		n++;
+	}
+	if (n > RV_RPC_OPTIONS_MAX)
+		return rv_rpc_fail(
+			e, RV_RPC_PARAMS, "at most %d options can be given", RV_RPC_OPTIONS_MAX);
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return rv_rpc_fail(e, RV_RPC_INTERNAL, "out of memory");
+	r->options = list;
+	cJSON_ArrayForEach(one, item)
+		list[r->option_count++] = (struct rv_rpc_option){one->string, one->valuestring};
+	return true;
+}
+
 static bool read_until(const cJSON *item, struct rv_request *r, struct rv_rpc_error *e)
 {
 	static const char *const words[] = {"ready", "stopped", "exited"};
@@ -131,6 +159,7 @@ enum param {
 	P_UNTIL,
 	P_LINES,
 	P_FOLLOW,
+	P_OPTIONS,
 	P_COUNT
 };
 
@@ -144,6 +173,7 @@ static const char *const param_names[P_COUNT] = {
 	[P_UNTIL] = "until",
 	[P_LINES] = "lines",
 	[P_FOLLOW] = "follow",
+	[P_OPTIONS] = "options",
 };
 
 #define BIT(p) (1u << (p))
@@ -152,9 +182,11 @@ static const char *const param_names[P_COUNT] = {
 static const unsigned verb_params[RV_VERB_COUNT] = {
 	[RV_VERB_STATUS] = BIT(P_NAMES),
 	[RV_VERB_WAIT] = BIT(P_NAMES) | BIT(P_TIMEOUT) | BIT(P_UNTIL) | BIT(P_GENERATION),
-	[RV_VERB_START] = CHANGE,
+	[RV_VERB_WHY] = BIT(P_NAMES),
+	[RV_VERB_EVENTS] = BIT(P_NAMES) | BIT(P_LINES) | BIT(P_FOLLOW),
+	[RV_VERB_START] = CHANGE | BIT(P_OPTIONS),
 	[RV_VERB_STOP] = CHANGE,
-	[RV_VERB_RESTART] = CHANGE,
+	[RV_VERB_RESTART] = CHANGE | BIT(P_OPTIONS),
 	[RV_VERB_SIGNAL] = BIT(P_NAMES) | BIT(P_SIGNAL) | BIT(P_GENERATION),
 	[RV_VERB_LOGS] = BIT(P_NAMES) | BIT(P_LINES) | BIT(P_FOLLOW),
 };
@@ -172,6 +204,7 @@ static bool read_param(
 	case P_FOLLOW: return read_bool(item, &r->follow, e);
 	case P_SIGNAL: return read_signal(item, r, e);
 	case P_UNTIL: return read_until(item, r, e);
+	case P_OPTIONS: return read_options(item, r, e);
 	case P_TIMEOUT:
 		ok = r->has_timeout = read_count(item, TIMEOUT_MAX, &v, e);
 		r->timeout = (rv_time)v * NS_PER_MS;
@@ -238,6 +271,8 @@ static bool check_request(const struct rv_request *r, struct rv_rpc_error *e)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "signal needs a signal and names");
 	if (r->has_generation && r->name_count != 1)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "generation needs exactly one name");
+	if (r->options && r->name_count != 1)
+		return rv_rpc_fail(e, RV_RPC_PARAMS, "options need exactly one name");
 	return true;
 }
 
@@ -310,7 +345,9 @@ void rv_request_fini(struct rv_request *r)
 {
 	if (r->names && r->names != r->few)
 		free(r->names);
+	free(r->options);
 	cJSON_Delete(r->tree);
 	r->tree = NULL;
 	r->names = NULL;
+	r->options = NULL;
 }

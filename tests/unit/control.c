@@ -25,6 +25,7 @@
 #include <ev.h>
 
 #include "base/names.h"
+#include "daemon/because.h"
 #include "daemon/capture.h"
 #include "daemon/control.h"
 #include "daemon/ident.h"
@@ -33,7 +34,7 @@
 
 /* --- an engine that does what it is told ------------------------------------------------------- */
 
-enum { SLOTS = 4, WEB = 0, DB = 1, TASK = 2, VACANT = 3 };
+enum { SLOTS = 4, WEB = 0, DB = 1, TASK = 2, VACANT = 3, HISTORY = 16 };
 
 struct fake {
 	struct rv_look look;
@@ -66,6 +67,7 @@ struct rv_engine {
 	size_t events; /* that were applied, ever */
 	enum rv_event_kind last;
 	struct rv_watcher *watcher;
+	struct rv_history history;
 	enum rv_boot boot;
 	bool closing;
 	ev_prepare prepare;
@@ -74,6 +76,15 @@ struct rv_engine {
 
 static void move_to(struct rv_engine *g, rv_id id, enum rv_state state)
 {
+	struct rv_happening *n = rv_history_add(&g->history);
+
+	*n = (struct rv_happening){.at = rv_now(),
+		.id = id,
+		.other = RV_NO_ID,
+		.exit = RV_EXIT_UNKNOWN,
+		.state = (uint8_t)state,
+		.generation = g->slot[id].look.generation};
+	snprintf(n->detail, sizeof(n->detail), "%s", g->slot[id].detail ? g->slot[id].detail : "");
 	g->slot[id].look.state = state;
 	g->slot[id].look.since = rv_now();
 	if (g->watcher)
@@ -201,6 +212,22 @@ rv_time rv_engine_started(const struct rv_engine *g)
 {
 	(void)g;
 	return 0;
+}
+
+const struct rv_history *rv_engine_history(const struct rv_engine *g)
+{
+	return &g->history;
+}
+
+void rv_because_tell(
+	struct rv_engine *g, rv_id id, bool open, struct rv_because *b, struct rv_buf *sentence)
+{
+	*b = (struct rv_because){.id = id,
+		.look = g->slot[id].look,
+		.await = {.what = RV_AWAIT_CHECK, .other = RV_NO_ID, .by = RV_NEVER},
+		.root = id,
+		.answer = open ? NULL : "refused"};
+	rv_buf_fmt(sentence, "%s is asked", g->slot[id].name);
 }
 
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
@@ -417,6 +444,7 @@ static int set_up(void **state)
 	ev_prepare_init(&s->g.prepare, on_prepare);
 	s->g.prepare.data = &s->g;
 	ev_prepare_start(s->g.loop, &s->g.prepare);
+	rv_history_init(&s->g.history, HISTORY);
 	open_control(s);
 	*state = s;
 	return 0;
@@ -431,6 +459,7 @@ static int tear_down(void **state)
 	ev_loop_destroy(s->g.loop);
 	unlink(s->path);
 	rmdir(s->path);
+	rv_history_fini(&s->g.history);
 	if (rmdir(s->dir))
 		fail_msg("something was left in %s", s->dir);
 	rv_buf_fini(&s->in);
@@ -1301,6 +1330,84 @@ static void a_follower_that_does_not_read_loses_lines_and_is_told_how_many(void 
 	close(other);
 }
 
+static const cJSON *event_of(const cJSON *note)
+{
+	assert_string_equal(at(note, "method")->valuestring, "event");
+	return at(at(note, "params"), "event");
+}
+
+static void events_are_the_last_ones_and_then_each_that_comes(void **state)
+{
+	struct stage *s = *state;
+	int fd = dial(s->path);
+	const cJSON *list;
+	cJSON *answer;
+
+	s->g.slot[WEB].look.generation = 7;
+	move_to(&s->g, WEB, RV_STARTING);
+	move_to(&s->g, DB, RV_FAILED);
+	move_to(&s->g, WEB, RV_READY);
+	say(fd, "events", "{\"names\":[\"web\"],\"follow\":true,\"lines\":1}");
+	answer = hear(s, fd);
+	list = at(at(answer, "result"), "events");
+	assert_int_equal(cJSON_GetArraySize(list), 1);
+	assert_string_equal(at(cJSON_GetArrayItem(list, 0), "state")->valuestring, "ready");
+	assert_int_equal(at(cJSON_GetArrayItem(list, 0), "generation")->valueint, 7);
+	assert_int_equal(at(cJSON_GetArrayItem(list, 0), "number")->valueint, 2);
+	cJSON_Delete(answer);
+	move_to(&s->g, DB, RV_READY); /* was not asked for */
+	move_to(&s->g, WEB, RV_STOPPED);
+	answer = hear(s, fd);
+	assert_string_equal(at(event_of(answer), "state")->valuestring, "stopped");
+	cJSON_Delete(answer);
+	assert_true(is_silent(s, fd));
+	expect_error(s, fd, "events", "{\"follow\":true}", RV_RPC_REFUSED, "already");
+	say(fd, "events", "{\"lines\":0}");
+	answer = hear(s, fd);
+	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "events")), 5);
+	cJSON_Delete(answer);
+	close(fd);
+	spin(s, 3);
+}
+
+/* Its output is bounded, and so is what is kept for it: it loses what is old, and nothing stops for it. */
+static void an_onlooker_that_does_not_read_loses_events_and_is_told_how_many(void **state)
+{
+	enum { EVENTS = 20000 };
+	struct stage *s = *state;
+	int fd = dial(s->path), other = dial(s->path), sum = 0, last = -1, lost = 0;
+
+	say(fd, "events", "{\"follow\":true}");
+	spin(s, 5);
+	for (int i = 0; i < EVENTS; i++) {
+		move_to(&s->g, WEB, i % 2 ? RV_READY : RV_STARTING);
+		spin(s, i % 64 == 0);
+	}
+	say(other, "version", "{}"); /* nobody else notices */
+	cJSON_Delete(hear(s, other));
+	rv_buf_clear(&s->in);
+	cJSON_Delete(hear(s, fd));
+	while (sum < EVENTS) {
+		cJSON *note = hear(s, fd);
+		const cJSON *n = cJSON_GetObjectItem(at(note, "params"), "lost");
+
+		if (n) {
+			lost += n->valueint;
+			last += n->valueint;
+			sum += n->valueint;
+		} else {
+			assert_int_equal(at(event_of(note), "number")->valueint, ++last);
+			sum++;
+		}
+		cJSON_Delete(note);
+	}
+	assert_int_equal(sum, EVENTS);
+	assert_true(lost > 0 && lost < EVENTS);
+	assert_true(is_silent(s, fd));
+	close(fd);
+	close(other);
+}
+
 static void a_client_that_asks_and_never_reads_is_not_read_for_ever(void **state)
 {
 	static char requests[70 * 1000];
@@ -1375,6 +1482,17 @@ static void others_may_look_and_wait_only(void **state)
 	say(fd, "wait", "{\"names\":[\"web\"]}");
 	answer = hear(s, fd);
 	assert_null(strstr(at(service_of(answer, 0), "why")->valuestring, "secret"));
+	cJSON_Delete(answer);
+	move_to(&s->g, WEB, RV_FAILED);
+	say(fd, "events", "{}");
+	answer = hear(s, fd);
+	assert_string_equal(at(cJSON_GetArrayItem(at(at(answer, "result"), "events"), 0), "detail")
+				    ->valuestring,
+		"");
+	cJSON_Delete(answer);
+	say(fd, "why", "{\"names\":[\"web\"]}");
+	answer = hear(s, fd);
+	assert_true(cJSON_IsNull(at(service_of(answer, 0), "check")));
 	cJSON_Delete(answer);
 	say(fd, "version", "{}");
 	cJSON_Delete(hear(s, fd));
@@ -1733,6 +1851,8 @@ int main(void)
 		TEST(waits_on_one_connection_are_bounded),
 		TEST(logs_come_as_a_tail_and_then_as_they_are_written),
 		TEST(a_follower_that_does_not_read_loses_lines_and_is_told_how_many),
+		TEST(events_are_the_last_ones_and_then_each_that_comes),
+		TEST(an_onlooker_that_does_not_read_loses_events_and_is_told_how_many),
 		TEST(a_client_that_asks_and_never_reads_is_not_read_for_ever),
 		TEST(large_answers_to_many_requests_come_one_after_the_other),
 		TEST(others_may_look_and_wait_only),
