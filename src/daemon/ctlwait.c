@@ -342,6 +342,10 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 		aim = RV_AIM_RESTART;
 		e.kind = RV_EV_RESTART;
 	}
+	if (r->option_count) {
+		rv_verb_error(c, r, RV_RPC_REFUSED, "options cannot be given to a start yet");
+		return;
+	}
 	if (!rv_verb_resolve(c, r, &ids, &n))
 		return;
 	if (r->all)
