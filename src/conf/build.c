@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/text.h"
 
@@ -84,7 +85,7 @@ static void choose_plugin(
 
 static bool has_check(const struct rv_check *k)
 {
-	return k->has_fd || k->tcp || k->http_url || k->exec;
+	return k->has_fd || k->notify || k->tcp || k->http_url || k->exec;
 }
 
 static void settle_readiness(struct rv_detail *d)
@@ -94,6 +95,21 @@ static void settle_readiness(struct rv_detail *d)
 	k->plugin = !has_check(k) && (d->node.hooks & RV_HAS(RV_HOOK_PROBE));
 	d->s.has_ready = has_check(k) || k->plugin;
 	d->node.proof = d->s.has_ready ? RV_PROOF_PROBE : RV_PROOF_NONE;
+}
+
+/* The address of a UNIX socket has room for so many bytes. */
+static void check_notify_path(
+	struct rv_read *r, const struct rv_whole *w, const struct rv_detail *d)
+{
+	size_t most = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
+	int n = snprintf(NULL, 0, RV_NOTIFY_PATH, w->top.runtime_dir, 0ULL);
+
+	if (d->s.ready.notify && (n < 0 || (size_t)n > most))
+		rv_complain(r->c, d->s.ready.at,
+			"ready.notify of service '%s' needs a socket below reeve.runtime-dir, and "
+			"its path would have %d bytes, but %zu are possible: choose a shorter "
+			"reeve.runtime-dir",
+			d->s.name, n, most);
 }
 
 static void settle_log(struct rv_read *r, struct rv_detail *d, const char *dir)
@@ -125,6 +141,7 @@ static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
 	bool ends_us = w->top.exit_from && !strcmp(w->top.exit_from, d->s.name);
 
 	settle_readiness(d);
+	check_notify_path(r, w, d);
 	settle_log(r, d, w->top.log_dir);
 	if (d->node.hooks)
 		show_to_plugin(r, w, d);

@@ -82,11 +82,16 @@ struct rv_listen {
 	int fd; /* number in the child: 3, 4, ... */
 };
 
+/* Whose words count on NOTIFY_SOCKET; NONE: the service has none. */
+#define RV_NOTIFY_PATH "%s/notify/%016llx" /* runtime-dir, a number of each life */
+enum rv_notify_from { RV_NOTIFY_NONE, RV_NOTIFY_MAIN, RV_NOTIFY_TREE };
+
 /* Kinds of readiness and health checks; several in one check must all hold. */
 struct rv_check {
 	struct rv_place at;
 	bool has_fd, fd_auto;
 	int fd; /* in the child; set for auto as well */
+	uint8_t notify; /* enum rv_notify_from */
 	const char *tcp; /* "HOST:PORT" numeric, or NULL */
 	uint8_t tcp_ip[16];
 	uint16_t tcp_port;

@@ -59,7 +59,7 @@ static uint64_t hash_listen(uint64_t h, const struct rv_listen *l)
 
 static uint64_t hash_ready(uint64_t h, const struct rv_check *k)
 {
-	h = mix(mix(h, k->has_fd), (uint64_t)k->fd);
+	h = mix(mix(mix(h, k->has_fd), (uint64_t)k->fd), k->notify);
 	h = hash_text(hash_text(h, k->http_url), NULL);
 	if (k->tcp)
 		h = mix(mix(hash_bytes(h, k->tcp_ip, sizeof(k->tcp_ip)), k->tcp_port), k->tcp_v6);

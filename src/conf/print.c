@@ -250,6 +250,8 @@ static void print_ready(const struct sheet *p, const struct rv_service *s)
 		rv_buf_fmt(to, "plugin %s, ", s->plugin);
 	if (k->has_fd)
 		rv_buf_fmt(to, "fd %d, ", k->fd);
+	if (k->notify)
+		rv_buf_fmt(to, "notify by %s, ", k->notify == RV_NOTIFY_MAIN ? "main" : "tree");
 	if (k->tcp)
 		rv_buf_fmt(to, "tcp %s, ", k->tcp);
 	if (k->http_url) {

@@ -177,6 +177,25 @@ static void read_ready_fd(
 	}
 }
 
+/* true is what most mean by it: any process of the service, so that a wrapper or a script may say it, too. */
+static void read_ready_notify(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_check *k = to;
+	bool on;
+
+	(void)row;
+	if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "main"))
+		k->notify = RV_NOTIFY_MAIN;
+	else if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "tree"))
+		k->notify = RV_NOTIFY_TREE;
+	else if (v->kind == RV_TREE_SCALAR && v->style == RV_TREE_PLAIN &&
+		rv_text_bool(v->text, &on))
+		k->notify = on ? RV_NOTIFY_TREE : RV_NOTIFY_NONE;
+	else
+		rv_read_refuse(r, v, "true, false, main or tree");
+}
+
 static void read_ready_tcp(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
@@ -229,6 +248,7 @@ static void read_exec(
 #define CHECK_AT(member) offsetof(struct rv_check, member)
 static const struct rv_row ready_rows[] = {
 	{"fd", read_ready_fd, 0, NULL, 0, 0, NULL, true},
+	{"notify", read_ready_notify, 0, NULL, 0, 0, NULL, false},
 	{"tcp", read_ready_tcp, 0, NULL, 0, 0, NULL, false},
 	{"http", read_http, 0, NULL, 0, 0, &http_table, false},
 	{"exec", read_exec, CHECK_AT(exec), NULL, 0, 0, NULL, false},

@@ -184,6 +184,8 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 	rv_json_bool(p->to, k->plugin);
 	if (k->has_fd)
 		put_int(p->to, "fd", k->fd);
+	if (k->notify)
+		put_str(p->to, "notify", k->notify == RV_NOTIFY_MAIN ? "main" : "tree");
 	if (k->tcp)
 		put_str(p->to, "tcp", k->tcp);
 	if (k->http_url) {

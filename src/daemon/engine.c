@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "daemon/notifysock.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "daemon/tell.h"
@@ -199,8 +200,8 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 		break;
 	case RV_ACT_HOOK: do_hook(g, a); break;
 	case RV_ACT_DROP:
-		if (h && h->prober)
-			rv_prober_cancel(h->prober);
+		if (h)
+			rv_hands_unanswered(h);
 		rv_hostlink_drop(g->world.host, a->id);
 		break;
 	case RV_ACT_SIGNAL: do_signal(g, a); break;
@@ -402,6 +403,8 @@ struct rv_engine *rv_engine_create(
 	rv_hostlink_attach(host, loop, g->world.reaper, conf, &rv_heard_of_host, g);
 	g->world.prober = (struct rv_prober_env){
 		loop, g->world.reaper, host, &rv_heard_of_prober, g};
+	g->world.notify = (struct rv_notify_env){
+		loop, g->world.reaper, conf->runtime_dir, &rv_heard_of_notify, g};
 	watch_loop(g);
 	return g;
 }
@@ -412,6 +415,10 @@ bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 		if (g->conf->services[id].name &&
 			!rv_hands_open(&g->hands[id], &g->world, &g->conf->services[id], e))
 			return false;
+	for (rv_id id = 0; id < g->slots; id++)
+		g->world.notifies |= g->conf->services[id].ready.notify != RV_NOTIFY_NONE;
+	if (g->world.notifies)
+		rv_notifysock_sweep(g->conf->runtime_dir);
 	if (!rv_proc_is_there())
 		rv_say(RV_WARN, NULL,
 			"/proc is not mounted: a process that leaves the group of its service is "
@@ -427,6 +434,8 @@ void rv_engine_destroy(struct rv_engine *g)
 	if (g->hands)
 		for (size_t i = 0; i < g->slots; i++)
 			rv_hands_close(&g->hands[i]);
+	if (g->world.notifies)
+		rv_notifysock_end(g->conf->runtime_dir);
 	ev_prepare_stop(g->world.loop, &g->prepare);
 	ev_timer_stop(g->world.loop, &g->deadline);
 	ev_timer_stop(g->world.loop, &g->reap_again);

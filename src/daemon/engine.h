@@ -27,6 +27,7 @@ struct rv_view {
 	const char *detail; /* one sentence: why it is there, last cause; "" when there is nothing;
 			       until the next look */
 	const char *other; /* name of look.other, or NULL */
+	const char *status_text; /* what it said of itself by sd_notify, visible; NULL: nothing */
 };
 
 /* The parts of its last start. */

@@ -180,6 +180,7 @@ void rv_hands_close(struct rv_hands *h)
 	if (!h->service)
 		return;
 	rv_prober_destroy(h->prober);
+	rv_notify_destroy(h->notify);
 	rv_capture_close(h->capture);
 	for (size_t i = 0; h->listeners && i < h->service->listen_count; i++)
 		rv_listener_close(h->listeners[i]);
@@ -243,6 +244,8 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	rv_capture_spawned(h->capture);
 	if (h->prober)
 		rv_prober_spawned(h->prober);
+	if (h->notify && ok)
+		rv_notify_spawned(h->notify, out.pid);
 	for (size_t i = 0; !ok && i < h->service->listen_count; i++)
 		if (!rv_listener_life_ended(h->listeners[i], NULL))
 			rv_say(RV_WARN, h->service->name, "a listener is still open");
@@ -308,6 +311,7 @@ static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, s
 	h->prober = NULL;
 	free(h->probe_why);
 	h->probe_why = NULL;
+	h->waits = NULL;
 	if (!s->has_ready)
 		return true;
 	h->prober = rv_prober_create(&w->prober, s, h->facts.generation, &s->ready, &h->context);
@@ -316,6 +320,25 @@ static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, s
 	if (s->ready.has_fd)
 		*ready_fd = rv_prober_fd(h->prober, e);
 	return !s->ready.has_fd || *ready_fd >= 0;
+}
+
+/* Where this life may speak of itself; replaces the variable, whoever set it. */
+static bool make_notify(
+	struct rv_hands *h, struct rv_world *w, const char **env, size_t *n, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+	size_t at;
+
+	if (!s->ready.notify)
+		return true;
+	rv_notify_destroy(h->notify);
+	h->notify = rv_notify_open(&w->notify, s, h->facts.generation, &h->context.who, e);
+	if (!h->notify)
+		return rv_fail_in(e, "cannot start");
+	at = env_find(env, "NOTIFY_SOCKET", strlen("NOTIFY_SOCKET"));
+	env[at] = rv_notify_variable(h->notify);
+	*n += at == *n;
+	return true;
 }
 
 /* The command of `reeve -- CMD` has our own, which may be a terminal; all others are captured. */
@@ -336,7 +359,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	struct rv_spawn sp = h->context;
 	size_t n = env_count(sp.env);
 	rv_auto_free const char **env = calloc(
-		n + RV_LISTEN_VARS + (recipe ? env_count(recipe->env) : 0) + 2, sizeof(*env));
+		n + RV_LISTEN_VARS + (recipe ? env_count(recipe->env) : 0) + 3, sizeof(*env));
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
 	char mark[MARK_MAX + 24];
 	int ready_fd;
@@ -354,6 +377,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	memcpy(env, sp.env, n * sizeof(*env));
 	add_listen_env(h, env, &n);
 	add_recipe_env(h, recipe, env, &n);
+	if (!make_notify(h, w, env, &n, e))
+		return false;
 	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,
 		generation);
 	env[n] = mark;
@@ -362,15 +387,20 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	sp.fds = fds;
 	sp.fd_count = collect_fds(h, ready_fd, fds);
 	if (!sp.argv)
-		return rv_fail(
-			e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
-	return give_output(h, &sp, e) && spawn(h, w, &sp, generation, strchr(mark, '=') + 1, e);
+		rv_fail(e, RV_ERR_START, "cannot start: the plugin %s gave no command", s->plugin);
+	if (sp.argv && give_output(h, &sp, e) &&
+		spawn(h, w, &sp, generation, strchr(mark, '=') + 1, e))
+		return true;
+	rv_notify_close(h->notify);
+	return false;
 }
 
 void rv_hands_exited(struct rv_hands *h, rv_exit how)
 {
 	h->facts.exit = how;
 	h->facts.pid = 0;
+	if (h->notify)
+		rv_notify_drain(h->notify);
 	rv_capture_drain(h->capture);
 }
 
@@ -378,12 +408,21 @@ void rv_hands_gone(struct rv_hands *h)
 {
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
+	rv_notify_close(h->notify);
 	for (size_t i = 0; i < h->service->listen_count; i++) {
 		struct rv_err e;
 
 		if (!rv_listener_life_ended(h->listeners[i], &e))
 			rv_say(RV_WARN, h->service->name, "%s", e.text);
 	}
+}
+
+void rv_hands_unanswered(struct rv_hands *h)
+{
+	if (!h->prober)
+		return;
+	h->waits = rv_prober_waits(h->prober);
+	rv_prober_cancel(h->prober);
 }
 
 void rv_hands_proven(struct rv_hands *h)

@@ -12,6 +12,7 @@
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
 #include "daemon/listen.h"
+#include "daemon/notify.h"
 #include "daemon/probe.h"
 #include "daemon/reap.h"
 
@@ -31,6 +32,9 @@ struct rv_hands {
 	struct rv_facts facts;
 	struct rv_capture *capture;
 	struct rv_prober *prober; /* of the present life; NULL: nothing to prove */
+	struct rv_notify *notify; /* of the present life, or of the last; NULL: no ready.notify */
+	const char *
+		waits; /* static: what the last check waited for when it was given up; NULL: nothing */
 	struct rv_listener **listeners; /* service->listen_count */
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
@@ -47,6 +51,8 @@ struct rv_world {
 	struct rv_hostlink *host;
 	struct rv_arena arena; /* accounts, environments */
 	struct rv_prober_env prober;
+	struct rv_notify_env notify;
+	bool notifies; /* some service has ready.notify */
 	char boot_id[17]; /* the start of every mark */
 };
 
@@ -66,6 +72,8 @@ bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e
 void rv_hands_exited(struct rv_hands *h, rv_exit how);
 /* The whole life is gone: listeners are prepared for the next one. */
 void rv_hands_gone(struct rv_hands *h);
+/* The check in flight, if any, gets no answer. */
+void rv_hands_unanswered(struct rv_hands *h);
 /* Nothing needs to be proven any more. */
 void rv_hands_proven(struct rv_hands *h);
 

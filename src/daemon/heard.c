@@ -170,6 +170,34 @@ static bool on_context(void *ctx, rv_id id, struct rv_spawn *to)
 	return true;
 }
 
+static void on_notified(void *ctx, rv_id id, uint64_t generation)
+{
+	struct rv_engine *g = ctx;
+
+	if (is_present(g, id, generation) && g->hands[id].prober)
+		rv_prober_notified(g->hands[id].prober);
+}
+
+static void on_quits(void *ctx, rv_id id, uint64_t generation)
+{
+	rv_pump_push(ctx, RV_EV_QUITS, id, generation);
+}
+
+static void on_extend(void *ctx, rv_id id, uint64_t generation, rv_time more)
+{
+	rv_engine_push(ctx,
+		&(struct rv_event){.kind = RV_EV_EXTEND,
+			.id = id,
+			.generation = generation,
+			.exit = RV_EXIT_UNKNOWN,
+			.time = more});
+}
+
+static void on_main_pid(void *ctx, rv_id id, uint64_t generation, pid_t pid)
+{
+	(void)ctx, (void)id, (void)generation, (void)pid;
+}
+
 /* With a command all signals but TERM are its own. An INT that it cannot take, because it does not run
    or because reeve is ending, is meant for us: the first and the second one, like any. */
 static bool is_for_command(struct rv_engine *g, int number)
@@ -213,3 +241,4 @@ void rv_engine_children(struct rv_engine *g)
 const struct rv_reaper_ops rv_heard_of_reaper = {on_exited, on_gone};
 const struct rv_hostlink_ops rv_heard_of_host = {on_answer, on_disabled, on_context};
 const struct rv_prober_ops rv_heard_of_prober = {on_probe};
+const struct rv_notify_ops rv_heard_of_notify = {on_notified, on_quits, on_extend, on_main_pid};

@@ -23,7 +23,7 @@
 
 enum { URL_SHOWN = 600 }; /* bytes of a URL in a sentence */
 
-enum kind { KIND_FD, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
+enum kind { KIND_FD, KIND_NOTIFY, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
 enum asked { ASKED_YES, ASKED_WAIT, ASKED_OVER };
 
 struct rv_prober {
@@ -34,6 +34,7 @@ struct rv_prober {
 	const struct rv_spawn *context;
 
 	struct rv_readyfd ready; /* of this whole life */
+	bool notified; /* READY=1 came, in this whole life */
 
 	/* the attempt */
 	bool open; /* asked, not answered yet */
@@ -164,6 +165,24 @@ int rv_prober_fd(struct rv_prober *p, struct rv_err *e)
 void rv_prober_spawned(struct rv_prober *p)
 {
 	rv_fd_close(&p->ready.child);
+}
+
+/* ---- ready.notify */
+
+void rv_prober_notified(struct rv_prober *p)
+{
+	p->notified = true;
+	if (p->open && p->kind == KIND_NOTIFY)
+		proceed(p);
+}
+
+const char *rv_prober_waits(const struct rv_prober *p)
+{
+	if (!p->open)
+		return NULL;
+	if (p->kind == KIND_NOTIFY)
+		return "READY=1 has not come on NOTIFY_SOCKET";
+	return p->kind == KIND_FD ? "no line has come on the ready descriptor" : NULL;
 }
 
 /* ---- tcp */
@@ -309,6 +328,7 @@ static bool asks(const struct rv_check *c, enum kind k)
 {
 	switch (k) {
 	case KIND_FD: return c->has_fd;
+	case KIND_NOTIFY: return c->notify;
 	case KIND_TCP: return c->tcp;
 	case KIND_HTTP: return c->http_url;
 	case KIND_PLUGIN: return c->plugin;
@@ -323,6 +343,7 @@ static enum asked ask(struct rv_prober *p)
 	ev_timer_stop(p->env.loop, &p->timer);
 	switch (p->kind) {
 	case KIND_FD: return ask_fd(p);
+	case KIND_NOTIFY: return p->notified ? ASKED_YES : ASKED_WAIT;
 	case KIND_TCP: return ask_tcp(p);
 	case KIND_HTTP: return ask_http(p);
 	case KIND_PLUGIN: return ask_plugin(p);

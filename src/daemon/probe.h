@@ -38,6 +38,10 @@ void rv_prober_destroy(struct rv_prober *p);
    the check has no fd. */
 int rv_prober_fd(struct rv_prober *p, struct rv_err *e);
 void rv_prober_spawned(struct rv_prober *p);
+/* ready.notify: READY=1 has come. */
+void rv_prober_notified(struct rv_prober *p);
+/* What a passive kind waits for, as a sentence (static); NULL: no such kind is being asked. */
+const char *rv_prober_waits(const struct rv_prober *p);
 /* Starts an attempt, bounded by `timeout` ns. A passive kind may keep it open until it has something to
    say. (s6 style: a newline on the fd is ready; closed without one is a permanent failure.) */
 void rv_prober_attempt(struct rv_prober *p, rv_time timeout);

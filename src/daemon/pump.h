@@ -53,5 +53,6 @@ const char *rv_pump_name(const struct rv_engine *g, rv_id id);
 extern const struct rv_reaper_ops rv_heard_of_reaper;
 extern const struct rv_hostlink_ops rv_heard_of_host;
 extern const struct rv_prober_ops rv_heard_of_prober;
+extern const struct rv_notify_ops rv_heard_of_notify;
 
 #endif

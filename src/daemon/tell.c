@@ -12,7 +12,28 @@ enum { TAIL_LINES = 12, TAIL_BYTES = 4096 };
 
 static const char *probe_cause(const struct rv_hands *h)
 {
-	return h->probe_why && *h->probe_why ? h->probe_why : "no answer yet";
+	if (h->probe_why && *h->probe_why)
+		return h->probe_why;
+	return h->waits ? h->waits : "no answer yet";
+}
+
+/* What it said of itself (sd_notify). */
+static void add_words(const struct rv_hands *h, const char *before, struct rv_buf *to)
+{
+	const char *status = h->notify ? rv_notify_status(h->notify) : "";
+	int number = h->notify ? rv_notify_errno(h->notify) : 0;
+
+	if (*status)
+		rv_buf_fmt(to, "%s%s", before, status);
+	if (number)
+		rv_buf_fmt(to, "%serrno %d: %s", *status ? "; " : before, number, strerror(number));
+}
+
+static void add_says(const struct rv_hands *h, struct rv_buf *to)
+{
+	if (h->notify && rv_notify_says(h->notify) == RV_SAYS_RELOADING)
+		rv_buf_str(to, "reloading");
+	add_words(h, to->len ? ": " : "", to);
 }
 
 static void ended(const struct rv_hands *h, struct rv_buf *to)
@@ -48,13 +69,23 @@ void rv_tell_why(
 		rv_buf_str(to, h->service->type == RV_TASK ? "" : " before it was ready");
 		if (h->probe_why && *h->probe_why)
 			rv_buf_fmt(to, "; last check: %s", h->probe_why);
+		add_words(h, "; it said: ", to);
 		break;
-	case RV_WHY_EXIT: ended(h, to); break;
+	case RV_WHY_EXIT:
+		ended(h, to);
+		if (h->facts.exit != 0)
+			add_words(h, "; it said: ", to);
+		break;
 	case RV_WHY_PROBE_FAILED:
 	case RV_WHY_HEALTH: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
 	case RV_WHY_READY_TIMEOUT:
-		rv_buf_fmt(to, "not ready within %s; last check: %s",
-			rv_text_dur(h->service->ready.timeout, time, sizeof(time)), probe_cause(h));
+		rv_buf_fmt(to, "not ready within %s%s; last check: %s",
+			rv_text_dur(h->service->ready.timeout, time, sizeof(time)),
+			h->notify && rv_notify_extended(h->notify)
+				? " and what else it was given when it asked for more"
+				: "",
+			probe_cause(h));
+		add_words(h, "; it said: ", to);
 		break;
 	case RV_WHY_LIMIT: gave_up(h, look, to); break;
 	case RV_WHY_UPDATE: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
@@ -68,6 +99,12 @@ void rv_tell_why(
 			rv_buf_fmt(to, "waits for %s", other);
 		else if (look->state == RV_STARTING && h->probe_why && *h->probe_why)
 			rv_buf_str(to, h->probe_why);
+		else
+			add_says(h, to);
+		break;
+	case RV_WHY_QUITS:
+		rv_buf_str(to, rv_why_text(look->why));
+		add_words(h, ": ", to);
 		break;
 	case RV_WHY_OPERATOR:
 	case RV_WHY_RECREATE:
@@ -76,7 +113,6 @@ void rv_tell_why(
 	case RV_WHY_SHUTDOWN:
 	case RV_WHY_BOOT_TIMEOUT:
 	case RV_WHY_UNNEEDED:
-	case RV_WHY_QUITS:
 	case RV_WHY_STUCK: rv_buf_str(to, rv_why_text(look->why)); break;
 	case RV_WHY_COUNT: break;
 	}

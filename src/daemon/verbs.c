@@ -156,6 +156,7 @@ static void put_status(struct rv_conn *c, rv_id id, rv_time now)
 		.why = rv_why_text(v.look.why),
 		.detail = c->admin && v.detail ? v.detail : "",
 		.other = v.other,
+		.status_text = c->admin ? v.status_text : NULL,
 		.essential = v.essential,
 		.enabled = v.enabled,
 		.unproven = v.look.flags & RV_LOOK_UNPROVEN,

@@ -43,6 +43,8 @@ struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
 	v.look = rv_core_look(g->core, id);
 	v.pid = h->facts.pid;
 	v.other = rv_pump_name(g, v.look.other);
+	if (h->notify && *rv_notify_status(h->notify))
+		v.status_text = rv_notify_status(h->notify);
 	if (h->service) {
 		rv_tell_why(h, &v.look, v.other, &why);
 		snprintf(g->look_why, sizeof(g->look_why), "%s", rv_buf_text(&why));

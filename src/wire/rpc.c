@@ -207,6 +207,10 @@ void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s)
 	rv_json_str(to, s->other);
 	RV_JSON_LIT(to, ",\"detail\":");
 	rv_json_str(to, s->detail);
+	if (s->status_text) {
+		RV_JSON_LIT(to, ",\"status_text\":");
+		rv_json_str(to, s->status_text);
+	}
 	RV_JSON_LIT(to, ",\"plugin\":");
 	rv_json_str(to, s->plugin);
 	RV_JSON_LIT(to, ",\"summary\":");

@@ -131,6 +131,7 @@ struct rv_rpc_service {
 	enum rv_state state;
 	const char *why, *detail; /* "" when there is nothing to say */
 	const char *other; /* the service that `why` is about, or NULL */
+	const char *status_text; /* its own words about itself, or NULL: the member is left out */
 	bool essential, enabled, unproven, held, paused, disabled, lost;
 	pid_t pid; /* 0: none */
 	uint64_t generation;
