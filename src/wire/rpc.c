@@ -117,7 +117,7 @@ void rv_rpc_put_exit(struct rv_buf *to, rv_exit e)
 	}
 }
 
-static void put_ms(struct rv_buf *to, int64_t us)
+static void put_us(struct rv_buf *to, int64_t us)
 {
 	if (us < 0)
 		RV_JSON_LIT(to, "null");
@@ -128,11 +128,11 @@ static void put_ms(struct rv_buf *to, int64_t us)
 void rv_rpc_put_durations(struct rv_buf *to, const struct rv_rpc_durations *d)
 {
 	RV_JSON_LIT(to, "{\"spawn_ms\":");
-	put_ms(to, d->spawn_us);
+	put_us(to, d->spawn_us);
 	RV_JSON_LIT(to, ",\"ready_ms\":");
-	put_ms(to, d->ready_us);
+	put_us(to, d->ready_us);
 	RV_JSON_LIT(to, ",\"init_ms\":");
-	put_ms(to, d->init_us);
+	put_us(to, d->init_us);
 	RV_JSON_LIT(to, "}");
 }
 
@@ -316,7 +316,7 @@ void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
 	RV_JSON_LIT(to, ",\"generation\":");
 	rv_json_int(to, (int64_t)e->generation);
 	RV_JSON_LIT(to, ",\"exit\":");
-	put_exit(to, e->exit);
+	rv_rpc_put_exit(to, e->exit);
 	RV_JSON_LIT(to, ",\"why\":");
 	rv_json_str(to, e->why);
 	RV_JSON_LIT(to, ",\"other\":");
