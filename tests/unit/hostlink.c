@@ -444,10 +444,10 @@ static void a_hook_that_outlives_its_bound_is_told_with_its_last_reason(void **s
 	say(w, 0, "wait", NULL);
 	set_option(w, 0, 2, "for", RV_KEY_DURATION, "1m", 2);
 	attach(w);
-	call_in(w, 0, RV_HOOK_PROBE, 1, 1, 100 * RV_MS);
+	call_in(w, 0, RV_HOOK_PROBE, 1, 1, 400 * RV_MS);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].verdict, RV_RETRY);
-	assert_string_equal(w->said[0].why, "no answer within 100ms: still waiting");
+	assert_string_equal(w->said[0].why, "no answer within 400ms: still waiting");
 	world_destroy(w);
 }
 
@@ -457,14 +457,14 @@ static void a_dropped_call_is_never_answered(void **state)
 
 	(void)state;
 	say(w, 0, "wait", NULL);
-	set_option(w, 0, 2, "for", RV_KEY_DURATION, "50ms", 4);
+	set_option(w, 0, 2, "for", RV_KEY_DURATION, "400ms", 5);
 	attach(w);
 	probe(w, 0);
 	run_for(w, 30 * RV_MS);
 	rv_hostlink_drop(w->host, 0);
 	probe(w, 1);
 	await(w, 1, 1);
-	run_for(w, 200 * RV_MS);
+	run_for(w, 500 * RV_MS);
 	assert_int_equal(w->said[0].count, 0);
 	world_destroy(w);
 }
@@ -745,7 +745,7 @@ static void a_reload_is_described_and_rehearsed_beside_calls_in_flight(void **st
 
 	(void)state;
 	say(w, 0, "wait", NULL);
-	set_option(w, 0, 2, "for", RV_KEY_DURATION, "50ms", 4);
+	set_option(w, 0, 2, "for", RV_KEY_DURATION, "400ms", 5);
 	attach(w);
 	probe(w, 0);
 	run_for(w, 20 * RV_MS);
@@ -1051,11 +1051,11 @@ static void a_command_that_does_not_end_is_ended(void **state)
 	(void)state;
 	say(w, 0, "run", NULL);
 	set_argv(w, 0, ARGV("/bin/sh\0-c\0echo early; sleep 100"));
-	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "300ms", 5);
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "800ms", 5);
 	attach(w);
 	probe(w, 0);
 	await(w, 0, 1);
-	assert_string_equal(w->said[0].why, "-1|did not end within 300ms|0|6|early\n");
+	assert_string_equal(w->said[0].why, "-1|did not end within 800ms|0|6|early\n");
 	world_destroy(w);
 }
 
@@ -1100,11 +1100,11 @@ static void a_command_that_writes_for_ever_does_not_hold_the_loop(void **state)
 	say(w, 0, "run", NULL);
 	/* several, so that there is always something to read */
 	set_argv(w, 0, ARGV("/bin/sh\0-c\0for i in 1 2 3 4; do cat /dev/zero & done; wait"));
-	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "300ms", 5);
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "800ms", 5);
 	attach(w);
 	probe(w, 0);
 	await(w, 0, 1);
-	assert_non_null(strstr(w->said[0].why, "did not end within 300ms|1|65536|"));
+	assert_non_null(strstr(w->said[0].why, "did not end within 800ms|1|65536|"));
 	world_destroy(w);
 }
 
