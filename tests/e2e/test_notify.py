@@ -13,11 +13,7 @@ TELLER = r"""
 import array, os, signal, socket, sys
 name = sys.argv[1]
 ears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-at = os.path.join(os.environ["TMPDIR"], name + ".ears")
-if os.path.exists(at):
-    os.unlink(at)
-ears.bind(at + ".new")
-os.rename(at + ".new", at)
+ears.bind("\0" + os.environ["STORY_MARK"] + name)
 out = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 def say(what):
     out.sendto(what, os.environ["NOTIFY_SOCKET"])
@@ -75,10 +71,16 @@ def started(reeve):
 
 def tell(r, name, how, what=b""):
     """Waits until the service has ears, then tells it."""
-    at = r.path(name + ".ears")
-    until("%s to have ears\n%s" % (name, r.story()), lambda: os.path.exists(at))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-        s.sendto(how.encode() + b" " + (what.encode() if isinstance(what, str) else what), at)
+    what = what.encode() if isinstance(what, str) else what
+
+    def heard():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            try:
+                return s.sendto(how.encode() + b" " + what, "\0" + r.mark + name)
+            except ConnectionRefusedError:
+                return 0
+
+    until(lambda: "%s to have ears\n%s" % (name, r.story()), heard)
 
 
 def socket_of(r, name):
@@ -144,3 +146,226 @@ def test_the_program_systemd_notify_works(started):
     r = started("services:\n  a: {command: [/bin/sh, -c, 'systemd-notify --ready --status=yes; exec sleep 1000']%s}\n" % NOTIFY)
     r.wait_state("a", "ready")
     says(r, "a", "yes")
+
+
+@pytest.mark.root
+def test_a_user_of_another_service_cannot_write_and_the_own_one_can(started):
+    r = started("services:\n" + teller("a", NOTIFY + ", user: nobody") + teller("b", NOTIFY + ", user: daemon") + teller("c", NOTIFY))
+    for name in "abc":
+        r.wait_state(name, "starting")
+    paths = {name: until("its socket", lambda n=name: socket_of(r, n)) for name in "abc"}
+    assert [oct(os.stat(paths[n]).st_mode & 0o777) for n in "abc"] == ["0o600", "0o600", "0o666"]
+    assert os.stat(paths["a"]).st_uid == 65534 and os.stat(os.path.dirname(paths["a"])).st_mode & 0o777 == 0o711
+    child = os.fork()
+    if not child:
+        os.setgid(65534)
+        os.setuid(65534)
+        refused = []
+        for name in "bc":  # of another user; of all, but not of nobody's tree
+            try:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+                    s.sendto(b"READY=1", paths[name])
+                    s.sendto(b"READY=1", paths[name])
+            except PermissionError:
+                refused.append(name)
+        try:
+            os.listdir(os.path.dirname(paths["a"]))
+        except PermissionError:
+            refused.append("list")
+        os._exit(0 if refused == ["b", "list"] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    r.wait_text("c: a word on NOTIFY_SOCKET from pid %d (user 65534) is ignored" % child)
+    for name in "abc":
+        tell(r, name, "child", "READY=1")  # gone at once: its user counts
+    r.wait_ready()
+    assert r.term() == 0
+
+
+def test_nonsense_is_ignored_and_changes_nothing(started):
+    r = started("services:\n" + teller("a", NOTIFY))
+    for what in (b"", b"\n\n\n", b"READY", b"READY=", b"READY=10", b"READY=0", b"xREADY=1", b" READY=1", b"ready=1", b"=",
+                 b"A=1\0READY=1", b"\0READY=1", b"X" * 4097, b"READY=1\n" + b"X" * 4096, b"WATCHDOG=1", b"WATCHDOG=trigger",
+                 b"EXTEND_TIMEOUT_USEC=-1", b"EXTEND_TIMEOUT_USEC=99999999999999999999", b"EXTEND_TIMEOUT_USEC=1s",
+                 b"MAINPID=0", b"MAINPID=1", b"MAINPID=-1", b"MAINPID=x", b"ERRNO=x", b"STATUS", b"NOSUCHWORD=1\xff\xfe"):
+        tell(r, "a", "say", what)
+    tell(r, "a", "say", b"STATUS=all\xff said")
+    says(r, "a", "all\\xff said")
+    assert r.service("a")["state"] == "starting"
+    tell(r, "a", "say", b"UNKNOWN=1\nREADY=1\nMORE=2\0")
+    r.wait_state("a", "ready")
+    assert r.stderr.count("NOTIFY_SOCKET") == 2  # one line for what was too long, one for MAINPID
+
+
+def test_a_flood_leaves_the_loop_alone_and_loses_nothing(started):
+    r = started("services:\n" + teller("a", NOTIFY) + "  b: {command: [/bin/sleep, '1000']}\n")
+    tell(r, "a", "flood", "3000")
+    r.wait_text("it has to wait now and then")
+    assert r.ctl("restart", "b").returncode == 0
+    assert r.service("a")["state"] == "starting"
+    tell(r, "a", "say", "READY=1")  # stands behind the flood
+    r.wait_state("a", "ready")
+    assert r.term() == 0
+
+
+def test_descriptors_that_come_along_are_closed(started):
+    r = started("services:\n" + teller("a", NOTIFY))
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+
+    def open_ones():
+        return len(os.listdir("/proc/%d/fd" % r.pid))
+
+    before = open_ones()
+    for _ in range(3):
+        tell(r, "a", "store")
+        tell(r, "a", "barrier")
+    says(r, "a", "past the barrier")
+    until("the descriptors to be closed", lambda: open_ones() <= before)
+
+
+def test_a_start_gets_the_time_it_asks_for(started):
+    r = started("services:\n" + teller("a", ", ready: {notify: true, timeout: 1500ms}"))
+    r.wait_state("a", "starting")
+    tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000")
+    time.sleep(2.5)
+    assert r.service("a")["state"] == "starting"
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+
+
+def test_but_not_more_than_the_whole_boot_and_its_words_are_told(started):
+    r = started("reeve: {boot-timeout: 3s}\nservices:\n" + teller("a", ", ready: {notify: true, timeout: 2s}"))
+    r.wait_state("a", "starting")
+    tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=migrating\nERRNO=28")
+    began = time.monotonic()
+    assert r.wait() == 10
+    assert time.monotonic() - began < 20
+    assert "a: boot timeout" in r.stderr or "a: not ready in time" in r.stderr
+
+
+def test_what_did_not_say_it_in_time_is_told_with_its_last_words(started):
+    r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", ", ready: {notify: true, timeout: 1s}"))
+    tell(r, "a", "say", "STATUS=migrating\nERRNO=28")
+    r.wait_state("a", "failed")
+    assert ("not ready within 1s; last check: READY=1 has not come on NOTIFY_SOCKET; it said: migrating; "
+            "errno 28: No space left on device") in r.stderr
+
+
+def test_the_last_words_of_one_that_ends_are_heard(started):
+    r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", NOTIFY))
+    tell(r, "a", "say", "STATUS=cannot bind\nERRNO=98")
+    tell(r, "a", "exit", "3")
+    r.wait_state("a", "failed")
+    assert "failed: exited with 3 before it was ready; it said: cannot bind; errno 98: Address already in use" in r.stderr
+
+
+def test_a_stop_gets_the_time_it_asks_for(started):
+    r = started("services:\n" + teller("a", NOTIFY + ", stop: {timeout: 1s}", last=("EXTEND_TIMEOUT_USEC=60000000", "STATUS=flushing")))
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+    assert r.ctl("stop", "a", "--no-wait").returncode == 0
+    says(r, "a", "flushing")
+    time.sleep(2)
+    assert r.service("a")["state"] == "stopping"
+    tell(r, "a", "exit", "0")
+    r.wait_state("a", "stopped")
+    assert "killed" not in r.stderr
+
+
+def test_what_says_that_it_is_stopping_is_not_ready_and_gets_no_signal(started):
+    r = started("services:\n" + teller("a", NOTIFY + ", restart: {on: always, delay: 10ms}, stop: {timeout: 100ms}", last=("STATUS=got a signal",)))
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+    tell(r, "a", "say", "STOPPING=1\nSTATUS=draining")
+    s = r.wait_state("a", "unhealthy")
+    assert s["detail"] == "says that it is stopping: draining"
+    tell(r, "a", "say", "READY=1")
+    tell(r, "a", "say", "STATUS=still there")
+    says(r, "a", "still there")
+    assert r.service("a")["state"] == "unhealthy"
+    tell(r, "a", "exit", "0")
+    until("its next life", lambda: r.service("a")["generation"] == 2)
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+    assert "status_text" not in r.service("a")
+    tell(r, "a", "exit", "0")
+
+
+def test_reloading_is_shown_until_it_is_ready_again(started):
+    r = started("services:\n" + teller("a", NOTIFY))
+    tell(r, "a", "say", "READY=1\nSTATUS=v1")
+    r.wait_state("a", "ready")
+    tell(r, "a", "say", "RELOADING=1\nMONOTONIC_USEC=1")
+    until("it to be shown", lambda: r.service("a")["detail"] == "reloading: v1")
+    assert r.service("a")["state"] == "ready"
+    tell(r, "a", "say", "READY=1")
+    until("it to be over", lambda: r.service("a")["detail"] == "v1")
+
+
+def test_each_life_has_its_own_path_and_nothing_is_left_at_the_end(started):
+    r = started("services:\n" + teller("a", NOTIFY))
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+    first = socket_of(r, "a")
+    assert r.ctl("restart", "a", "--no-wait").returncode == 0
+    until("its next life", lambda: r.service("a")["generation"] == 2 and r.service("a")["pid"])
+    tell(r, "a", "say", "READY=1")
+    r.wait_state("a", "ready")
+    second = socket_of(r, "a")
+    assert first != second and not os.path.exists(first) and os.path.exists(second)
+    assert r.term() == 0
+    assert os.listdir(r.run) == []
+
+
+def test_what_a_killed_reeve_left_is_taken_away(started):
+    r = started("services:\n" + teller("a", NOTIFY))
+    folder = r.path("run", "notify")
+    until("its socket", lambda: os.path.isdir(folder) and os.listdir(folder))
+    r.check_leftovers = False
+    r.proc.kill()
+    r.wait()
+    assert len(os.listdir(folder)) == 1
+    r2 = started("reeve: {runtime-dir: %s}\nservices:\n" % r.run + teller("a", NOTIFY))
+    r2.socket = r.socket
+    r2.wait_state("a", "starting")
+    assert len(os.listdir(folder)) == 1
+    assert r2.term() == 0
+    assert not os.path.exists(folder)
+
+
+def test_a_folder_that_cannot_be_made_fails_the_start_with_its_reason(started):
+    r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", NOTIFY) + "  b: {command: [/bin/sleep, '1000']}\n")
+    r.wait_state("b", "ready")
+    # a file in the way of the next life
+    r.wait_state("a", "starting")
+    os.rename(r.path("run", "notify"), r.path("run", "gone"))
+    r.write("run/notify", "in the way")
+    assert r.ctl("restart", "a").returncode == 1
+    assert "cannot start: cannot use %s for NOTIFY_SOCKET: it is no folder of ours; remove it" % r.path("run", "notify") in r.stderr
+
+
+def test_a_path_that_is_too_long_is_a_mistake_with_its_place(reeve):
+    r = reeve("reeve: {runtime-dir: /tmp/%s}\nservices:\n  a: {command: [/bin/true], ready: {notify: true}}\n" % (80 * "x"))
+    assert r.wait() == 78
+    assert "reeve.yaml:3:36: ready.notify of service 'a' needs a socket below reeve.runtime-dir" in r.stderr
+
+
+@pytest.mark.parametrize("value", ["yes", "'true'", "group", "3", "[main]"])
+def test_another_value_is_a_mistake_with_its_place(reeve, value):
+    r = reeve("services:\n  a: {command: [/bin/true], ready: {notify: %s}}\n" % value)
+    assert r.wait() == 78
+    assert "reeve.yaml:2:" in r.stderr and "ready.notify of service 'a' must be true, false, main or tree" in r.stderr
+
+
+def test_all_checks_must_hold_and_without_it_there_is_no_variable(started):
+    r = started("services:\n" + teller("a", ", ready: {notify: true, fd: auto, exec: [/usr/bin/test, -z, \"${env.NOTHING:-}\"]}") +
+                teller("b"), env={"NOTIFY_SOCKET": "/nowhere"})
+    r.wait_state("b", "ready")
+    assert socket_of(r, "b") == ""
+    tell(r, "a", "say", "READY=1\nSTATUS=half")
+    says(r, "a", "half")
+    assert r.service("a")["state"] == "starting"
+    fd = next(int(n) for n in sorted(os.listdir("/proc/%d/fd" % r.service("a")["pid"]), key=int) if n == "3")
+    with open("/proc/%d/fd/%d" % (r.service("a")["pid"], fd), "w") as f:
+        f.write("\n")
+    r.wait_state("a", "ready")
