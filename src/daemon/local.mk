@@ -3,6 +3,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/engine.c src/daemon/engine.h src/daemon/pump.h src/daemon/heard.c src/daemon/view.c \
 	src/daemon/because.c src/daemon/because.h \
 	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/herald.c src/daemon/herald.h \
 	src/daemon/history.c src/daemon/history.h \
 	src/daemon/hostasks.c \
 	src/daemon/hostchannel.c \

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "daemon/control.h"
 #include "daemon/engine.h"
+#include "daemon/herald.h"
 #include "daemon/load.h"
 #include "daemon/outlet.h"
 #include "daemon/say.h"
@@ -262,6 +263,7 @@ static int run_loop(
 {
 	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rv_control *control;
+	struct rv_herald *herald;
 	struct rv_err e;
 	ev_periodic never;
 	ev_io io;
@@ -275,6 +277,7 @@ static int run_loop(
 	if (!control)
 		return say_failed(&e);
 	rv_control_files(control, files);
+	herald = rv_herald_create(loop, g, getenv("NOTIFY_SOCKET"));
 	ev_io_init(&io, on_signal, fd, EV_READ);
 	io.data = &(struct signalled){g, control};
 	ev_io_start(loop, &io);
@@ -288,6 +291,7 @@ static int run_loop(
 	} else {
 		status = say_failed(&e);
 	}
+	rv_herald_destroy(herald);
 	rv_control_destroy(control);
 	ev_periodic_stop(loop, &never);
 	ev_io_stop(loop, &io);

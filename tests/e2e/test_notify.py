@@ -369,3 +369,64 @@ def test_all_checks_must_hold_and_without_it_there_is_no_variable(started):
     with open("/proc/%d/fd/%d" % (r.service("a")["pid"], fd), "w") as f:
         f.write("\n")
     r.wait_state("a", "ready")
+
+
+@pytest.fixture
+def parent(tmp_path):
+    """The socket of somebody who supervises reeve: hear() waits for a word, or for none."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(str(tmp_path / "notify"))
+
+        def hear(bound):
+            s.settimeout(bound)
+            try:
+                return s.recv(4096).decode()
+            except TimeoutError:
+                return None
+
+        hear.path = s.getsockname()
+        hear.socket = s
+        yield hear
+
+
+def test_reeve_tells_its_own_supervisor_when_all_is_ready_and_when_it_ends(started, parent):
+    r = started("services:\n" + teller("a", NOTIFY), env={"NOTIFY_SOCKET": parent.path})
+    r.wait_state("a", "starting")
+    assert parent(0.2) is None
+    tell(r, "a", "say", "READY=1")
+    assert parent(20).splitlines() == ["READY=1", "STATUS=all ready"]
+    r.signal(15)
+    assert parent(20).splitlines() == ["STOPPING=1", "STATUS=stopping"]
+    assert r.wait() == 0
+
+
+def test_a_boot_that_fails_is_not_told_as_ready(reeve, parent):
+    r = reeve("services: {a: {command: [/bin/false], ready: {notify: true}}}", env={"NOTIFY_SOCKET": parent.path})
+    assert r.wait() == 10
+    assert parent(20) == "STATUS=boot failed" and "STOPPING=1" in parent(20) and parent(0.1) is None
+
+
+def test_a_supervisor_that_does_not_listen_holds_nothing_up(started, parent):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.setblocking(False)
+        full = 0
+        try:
+            while full < 10000:
+                s.sendto(b"x", parent.path)
+                full += 1
+        except BlockingIOError:
+            pass
+    r = started("services: {a: {command: [/bin/sleep, '1000']}}", env={"NOTIFY_SOCKET": parent.path})
+    r.wait_ready()
+    for _ in range(full):
+        assert parent(5) == "x"
+    assert "READY=1" in parent(20)
+    assert r.term() == 0
+
+
+@pytest.mark.parametrize("path", ["", "nowhere", "@", "vsock:2:1234", "/" + 200 * "x", "/no/such/socket"])
+def test_a_supervisors_socket_that_cannot_be_told_is_no_reason_to_fail(reeve, path):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", env={"NOTIFY_SOCKET": path})
+    r.wait_ready()
+    assert r.term() == 0
+    assert ("NOTIFY_SOCKET" in r.stderr) == bool(path)
