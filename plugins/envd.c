@@ -151,8 +151,23 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return next;
 }
 
+/* That it runs at all: built for this machine, and with its libraries there. */
+static enum reeve_next check(void *self, struct reeve_turn *t)
+{
+	const char *bin = reeve_option_text(t, "bin");
+
+	(void)self;
+	if (t->command) /* what another program would do with -version is not known */
+		return REEVE_OK;
+	if (t->step)
+		return reeve_findings(t, reeve_fmt(t, "%s -version", bin));
+	t->run.argv = reeve_argv(t, bin, "-version", NULL);
+	t->run.timeout_ns = INT64_C(20000000000);
+	return REEVE_RUN;
+}
+
 static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

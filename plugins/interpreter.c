@@ -6,6 +6,8 @@
 
 #include <reeve/plugin.h>
 
+#include "interpreter-check.h"
+
 static const struct reeve_option options[] = {
 	{.name = "python",
 		.type = REEVE_PATH,
@@ -164,8 +166,65 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return REEVE_FAIL;
 }
 
+/* What a configured command serves: [PYTHON, -m, uvicorn, MODULE:VARIABLE, ...]; NULL: it cannot be told. */
+static const char *served_by(const char *const *command)
+{
+	const char *slash = strrchr(command[0], '/');
+	size_t i = 1;
+
+	if (strncmp(slash ? slash + 1 : command[0], "python", 6) != 0)
+		return NULL;
+	while (command[i] && strcmp(command[i], "uvicorn") != 0)
+		i++;
+	for (; command[i]; i++)
+		if (command[i][0] != '-' && strchr(command[i], ':') && !strchr(command[i], '/'))
+			return command[i];
+	return NULL;
+}
+
+/* The script and what it is told. */
+static const char *const *check_argv(struct reeve_turn *t, const char *python, const char *app)
+{
+	const char *dir = t->command ? reeve_flag(t->command, "--app-dir")
+				     : reeve_option_text(t, "app-dir");
+	struct reeve_list argv = {0};
+
+	reeve_add(t, &argv, python);
+	reeve_add(t, &argv, "-B"); /* nothing is made, no compiled module either */
+	reeve_add(t, &argv, "-c");
+	reeve_add(t, &argv, check_script);
+	reeve_add(t, &argv, app);
+	reeve_add(t, &argv, dir ? dir : "");
+	reeve_add(t, &argv, strchr(python, '/') ? "" : "1");
+	for (size_t i = 0; i < t->peer_count; i++)
+		if (strcmp(t->peers[i].plugin, "jupyter") == 0 && t->peers[i].argv) {
+			reeve_add(t, &argv, t->peers[i].service);
+			reeve_add(t, &argv, t->peers[i].argv[0]);
+		}
+	return argv.v;
+}
+
+/* The module that will be served is imported under the python that will run it, not only its framework. */
+static enum reeve_next check(void *self, struct reeve_turn *t)
+{
+	const char *python = t->command ? t->command[0] : reeve_option_text(t, "python");
+	const char *app = t->command ? served_by(t->command) : reeve_option_text(t, "app");
+
+	(void)self;
+	if (!app) {
+		t->why = "its application was not imported: `command` is not [PYTHON, -m, uvicorn, "
+			 "MODULE:VARIABLE, ...]";
+		return REEVE_RETRY;
+	}
+	if (t->step)
+		return reeve_findings(t, reeve_fmt(t, "importing %s under %s", app, python));
+	t->run.argv = check_argv(t, python, app);
+	t->run.timeout_ns = t->left_ns;
+	return REEVE_RUN;
+}
+
 static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

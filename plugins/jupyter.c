@@ -3,11 +3,16 @@
  * Written for jupyter_server 1.x and 2.x alike: 1.x ignores --IdentityProvider.token, newer ones prefer it,
  * so the absence of a token is said in both spellings. A token that is set goes through JUPYTER_TOKEN,
  * which both read and no list of processes shows. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cJSON.h>
 
 #include <reeve/plugin.h>
+
+#include "jupyter-check.h"
 
 static const struct reeve_option options[] = {
 	{.name = "bin",
@@ -158,8 +163,142 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return REEVE_HTTP;
 }
 
+/* --- check: which python runs it, and what that one says -------------------------------------- */
+
+enum { LINE = 512 };
+
+/* The two first lines of a script; false: it cannot be read, or is none. */
+static bool read_head(const char *path, char *line, char *second)
+{
+	char head[2 * LINE] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
+	size_t first = strcspn(head, "\n");
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 3 || strncmp(head, "#!", 2) != 0 || first >= LINE || !head[first])
+		return false;
+	snprintf(line, LINE, "%.*s", (int)first - 2, head + 2);
+	snprintf(second, LINE, "%.*s", (int)strcspn(head + first + 1, "\n"), head + first + 1);
+	return true;
+}
+
+static const char *next_word(char **at)
+{
+	char *word = *at + strspn(*at, " \t");
+
+	*at = word + strcspn(word, " \t\r");
+	if (**at)
+		*(*at)++ = 0;
+	return word;
+}
+
+static bool is_python(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, "python", 6) == 0;
+}
+
+/* The python that a script runs under; NULL: its head names none. *sought: PATH chooses it. */
+static const char *python_of_script(struct reeve_turn *t, const char *path, bool *sought)
+{
+	static const char quoted[] = "'''exec' ";
+	char line[LINE], second[LINE], *rest = line;
+	const char *word;
+
+	if (!read_head(path, line, second))
+		return NULL;
+	word = next_word(&rest);
+	if (strcmp(word, "/usr/bin/env") == 0 || strcmp(word, "/bin/env") == 0) {
+		word = next_word(&rest);
+		*sought = true;
+	} else if (strncmp(second, quoted, sizeof(quoted) - 1) == 0) {
+		/* What installers write when the path is too long for a first line, or has blanks. */
+		word = rest = second + sizeof(quoted) - 1;
+		if (*rest == '"')
+			word = ++rest;
+		rest[strcspn(rest, word[-1] == '"' ? "\"" : " ")] = 0;
+	}
+	return is_python(word) ? reeve_str(t, word, strlen(word)) : NULL;
+}
+
+/* Where PATH finds a program; NULL: nowhere. */
+static const char *find(struct reeve_turn *t, const char *name)
+{
+	const char *s = reeve_env(t, "PATH"), *end;
+
+	if (strchr(name, '/'))
+		return name;
+	for (; s; s = *end ? end + 1 : NULL) {
+		const char *path;
+
+		end = s + strcspn(s, ":");
+		path = reeve_fmt(t, "%.*s/%s", (int)(end - s), s, name);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static const char *python_of(struct reeve_turn *t, const char *program, bool *sought)
+{
+	const char *path;
+
+	*sought = false;
+	if (is_python(program)) {
+		*sought = !strchr(program, '/');
+		return program;
+	}
+	path = find(t, program);
+	return path ? python_of_script(t, path, sought) : NULL;
+}
+
+/* Its head does not say which python, so all that can be done is to ask itself. */
+static enum reeve_next ask_itself(struct reeve_turn *t, const char *program)
+{
+	if (t->step == 0) {
+		t->run.argv = reeve_argv(t, program, "server", "--version", NULL);
+		t->run.timeout_ns = t->left_ns;
+		return REEVE_RUN;
+	}
+	if (reeve_findings(t, reeve_fmt(t, "%s server --version", program)) == REEVE_FAIL)
+		return REEVE_FAIL;
+	t->why = reeve_fmt(t,
+		"its kernelspecs were not looked at: the first line of %s names no python",
+		program);
+	return REEVE_RETRY;
+}
+
+static enum reeve_next check(void *self, struct reeve_turn *t)
+{
+	const char *program = argv_of(t)[0], *root = reeve_option_text(t, "root-dir"), *python;
+	bool sought;
+
+	(void)self;
+	python = python_of(t, program, &sought);
+	if (t->command)
+		root = reeve_flag(t->command, "--ServerApp.root_dir");
+	if (!python && !t->command)
+		return ask_itself(t, program);
+	if (!python) {
+		t->why =
+			"neither its server nor its kernelspecs were looked at: `command` names no "
+			"python";
+		return REEVE_RETRY;
+	}
+	if (t->step)
+		return reeve_findings(
+			t, reeve_fmt(t, "looking for kernels of %s under %s", program, python));
+	t->run.argv = reeve_argv(t, python, "-B", "-c", check_script, program, root ? root : "",
+		sought ? "1" : "", NULL);
+	t->run.timeout_ns = t->left_ns;
+	return REEVE_RUN;
+}
+
 static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

@@ -1,5 +1,6 @@
-# A plugin is one file that sees <reeve/plugin.h> and what it wraps, and nothing else of ours.
-PLUGIN_CPPFLAGS = $(CONFIG_CPPFLAGS) -I$(top_srcdir)/src/include
+# A plugin is one file that sees <reeve/plugin.h> and what it wraps, and nothing else of ours. A script that its check hook
+# runs is a file beside it, which it sees as the string check_script in NAME-check.h.
+PLUGIN_CPPFLAGS = $(CONFIG_CPPFLAGS) -I$(top_srcdir)/src/include -I$(top_builddir)/plugins
 PLUGIN_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 PLUGIN_LINK = -shared $(PLUGIN_LDFLAGS) $(AM_LDFLAGS)
 
@@ -35,3 +36,18 @@ plugins_mcp_gateway_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_mcp_gateway_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_mcp_gateway_so_LDADD = $(CJSON_LIBS)
 EXTRA_DIST += plugins/README.md
+
+inspection_files = plugins/jupyter-check.py plugins/interpreter-check.py plugins/mcp-gateway-check.sh
+inspection_strings = plugins/jupyter-check.h plugins/interpreter-check.h plugins/mcp-gateway-check.h
+EXTRA_DIST += $(inspection_files) plugins/embed.sh
+CLEANFILES += $(inspection_strings)
+
+plugins/jupyter-check.h: plugins/jupyter-check.py plugins/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) plugins && $(SHELL) $(top_srcdir)/plugins/embed.sh $(top_srcdir)/plugins/jupyter-check.py >$@
+plugins/interpreter-check.h: plugins/interpreter-check.py plugins/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) plugins && $(SHELL) $(top_srcdir)/plugins/embed.sh $(top_srcdir)/plugins/interpreter-check.py >$@
+plugins/mcp-gateway-check.h: plugins/mcp-gateway-check.sh plugins/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) plugins && $(SHELL) $(top_srcdir)/plugins/embed.sh $(top_srcdir)/plugins/mcp-gateway-check.sh >$@
+plugins/jupyter_so-jupyter.$(OBJEXT): plugins/jupyter-check.h
+plugins/interpreter_so-interpreter.$(OBJEXT): plugins/interpreter-check.h
+plugins/mcp_gateway_so-mcp-gateway.$(OBJEXT): plugins/mcp-gateway-check.h

@@ -8,6 +8,8 @@
 
 #include <reeve/plugin.h>
 
+#include "mcp-gateway-check.h"
+
 static const struct reeve_option options[] = {
 	{.name = "port",
 		.type = REEVE_PORT,
@@ -202,8 +204,56 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return next == REEVE_OK ? leave(t, url) : next;
 }
 
+static bool is_program_file(const char *word)
+{
+	static const char *const endings[] = {".js", ".mjs", ".cjs", ".py", ".jar"};
+	size_t n = strlen(word);
+
+	for (size_t i = 0; *word == '/' && i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t k = strlen(endings[i]);
+
+		if (n > k && strcmp(word + n - k, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The script and what it is told: the server behind --, and files that the command names. */
+static const char *const *check_argv(struct reeve_turn *t)
+{
+	struct reeve_list argv = {0};
+	const char *server = "";
+
+	for (size_t i = 0; t->command && t->command[i]; i++)
+		if (strcmp(t->command[i], "--") == 0 && t->command[i + 1])
+			server = t->command[i + 1];
+	reeve_add(t, &argv, "/bin/sh");
+	reeve_add(t, &argv, "-c");
+	reeve_add(t, &argv, check_script);
+	reeve_add(t, &argv, "sh");
+	reeve_add(t, &argv, server);
+	for (size_t i = 0; t->command && t->command[i]; i++)
+		if (is_program_file(t->command[i]))
+			reeve_add(t, &argv, t->command[i]);
+	return argv.v;
+}
+
+/* A gateway whose server is missing listens all the same, so its command is read as far as it can be. */
+static enum reeve_next check(void *self, struct reeve_turn *t)
+{
+	(void)self;
+	if (t->step && *t->run.error) {
+		t->why = reeve_fmt(t, "what its command names was not looked at: %s", t->run.error);
+		return REEVE_RETRY;
+	}
+	if (t->step)
+		return reeve_findings(t, "looking at its command");
+	t->run.argv = check_argv(t);
+	return REEVE_RUN;
+}
+
 static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe};
+	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

@@ -10,29 +10,6 @@
 #include "daemon/load.h"
 #include "wire/json.h"
 
-/* Without a place: null for what it lacks. */
-static void put_complaint(
-	struct rv_buf *out, const struct rv_complaints *all, const struct rv_complaint *one)
-{
-	const char *text = rv_buf_text(&all->text);
-
-	RV_JSON_LIT(out, "{\"file\":");
-	if (one->file_len)
-		rv_json_strn(out, text + one->start, one->file_len);
-	else
-		RV_JSON_LIT(out, "null");
-	if (one->line) {
-		rv_buf_fmt(out, ",\"line\":%u,\"column\":%u", one->line, one->column);
-	} else {
-		RV_JSON_LIT(out, ",\"line\":null,\"column\":null");
-	}
-	RV_JSON_LIT(out, ",\"warning\":");
-	rv_json_bool(out, one->warning);
-	RV_JSON_LIT(out, ",\"text\":");
-	rv_json_strn(out, text + one->text, one->end - one->text);
-	RV_JSON_LIT(out, "}");
-}
-
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_control *k = c->control;
@@ -45,19 +22,7 @@ void rv_verb_check(struct rv_conn *c, const struct rv_request *r)
 	}
 	rv_load_check(k->load, rv_engine_conf(k->engine), &found);
 	rv_rpc_begin(out, r->id);
-	RV_JSON_LIT(out, "{\"ok\":");
-	rv_json_bool(out, !found.errors);
-	RV_JSON_LIT(out, ",\"errors\":");
-	rv_json_int(out, (int64_t)found.errors);
-	RV_JSON_LIT(out, ",\"warnings\":");
-	rv_json_int(out, (int64_t)found.warnings);
-	RV_JSON_LIT(out, ",\"complaints\":[");
-	for (size_t i = 0; i < found.count; i++) {
-		if (i)
-			RV_JSON_LIT(out, ",");
-		put_complaint(out, &found, &found.list[i]);
-	}
-	RV_JSON_LIT(out, "]}");
+	rv_load_report(&found, out);
 	rv_rpc_end(out);
 	rv_complaints_fini(&found);
 }

@@ -116,7 +116,7 @@ static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 	return true;
 }
 
-static bool make_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 {
 	const struct rv_service *s = h->service;
 	struct rv_spawn_limit *limits = NULL;
@@ -163,7 +163,7 @@ bool rv_hands_open(
 	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e)
 {
 	*h = (struct rv_hands){.service = s, .facts.exit = RV_EXIT_UNKNOWN};
-	if (!make_context(h, w, e) || !open_listeners(h, w, e))
+	if (!rv_hands_context(h, w, e) || !open_listeners(h, w, e))
 		return false;
 	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);
 	if (!h->capture)

@@ -56,6 +56,8 @@ struct rv_world {
 	char boot_id[17]; /* the start of every mark */
 };
 
+/* Fills account, context and listen_env from `service`. Of the world it takes memory only. */
+bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
 /* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
 bool rv_hands_open(
 	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);

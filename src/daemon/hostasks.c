@@ -166,6 +166,8 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 	struct rv_arena arena = {0};
 	bool fine = rv_host_instance(conf, &conf->services[id], &arena, &m.u.instance);
 
+	if (h->inspecting)
+		fine = fine && rv_host_peers(conf, &conf->services[id], &arena, &m.u.instance);
 	m.u.instance.number = number;
 	m.u.instance.rehearse = rehearse;
 	m.u.instance.keep = keep;

@@ -57,6 +57,7 @@ struct rv_hostlink {
 	bool expected; /* it was us who ended it, for no fault of its own */
 	bool hung;
 	bool killed; /* by us, for nonsense that it sent or for hanging up */
+	bool inspecting; /* nothing runs: hooks are told of their peers */
 	bool resting; /* it dies too often, and nobody is to blame: asked again at the next tick */
 	/* A host died outside of any turn, so some plugin harms it behind its back: until then it
 	   has one call at a time. 0: all that there are. */

@@ -315,11 +315,18 @@ void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_r
 	rv_reaper_add_helper(reaper, h->channel.pid, rv_link_on_end, h);
 	rv_link_watch(h);
 	for (size_t i = 0; i < conf->service_count; i++)
-		needed |= rv_host_needed(&conf->services[i]);
+		needed |= h->inspecting || rv_host_needed(&conf->services[i]);
 	if (!needed)
 		send_away(h);
 	else
 		rv_link_rest(h);
+}
+
+void rv_hostlink_inspect(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
+	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx)
+{
+	h->inspecting = true;
+	rv_hostlink_attach(h, loop, reaper, conf, ops, ctx);
 }
 
 static bool make_room(struct rv_hostlink *h)
@@ -449,10 +456,8 @@ pid_t rv_hostlink_pid(const struct rv_hostlink *h)
 	return h->channel.pid;
 }
 
-void rv_hostlink_destroy(struct rv_hostlink *h)
+void rv_hostlink_detach(struct rv_hostlink *h)
 {
-	if (!h)
-		return;
 	while (h->asked)
 		rv_link_unlink(h->asked);
 	rv_link_end(h);
@@ -465,6 +470,20 @@ void rv_hostlink_destroy(struct rv_hostlink *h)
 		if (!h->slots[i])
 			continue;
 		rv_host_run_drop(h->slots[i]->run);
+		h->slots[i]->run = NULL;
+	}
+	h->loop = NULL;
+	h->reaper = NULL;
+}
+
+void rv_hostlink_destroy(struct rv_hostlink *h)
+{
+	if (!h)
+		return;
+	rv_hostlink_detach(h);
+	for (size_t i = 0; i < h->slot_count; i++) {
+		if (!h->slots[i])
+			continue;
 		free(h->slots[i]->ask.why);
 		free(h->slots[i]->memo);
 		free(h->slots[i]);

@@ -37,6 +37,9 @@ struct rv_hostlink_ops {
    called in the child, which never returns from here. A host that is started later is our own binary
    again: `/proc/self/exe --plugin-host 3` must come to rv_host_run(3). */
 bool rv_hostlink_fork(int (*run)(int fd), struct rv_hostlink **out, struct rv_err *e);
+/* Ends the host, drops all that is asked and leaves loop and reaper, which may be destroyed then. No callback
+   comes any more; all that can be done after it is to destroy it. */
+void rv_hostlink_detach(struct rv_hostlink *h);
 /* Ends the host. NULL is fine. No callback comes any more. */
 void rv_hostlink_destroy(struct rv_hostlink *h);
 
@@ -53,6 +56,9 @@ bool rv_hostlink_rehearse(struct rv_hostlink *h, const struct rv_conf *conf,
 /* Joins the loop and the reaper. conf: the one that was rehearsed; must outlive the link or be replaced
    by rv_hostlink_conf. */
 void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
+	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx);
+/* The same for `reeve check`: no service runs, and the only hook that is called is check. */
+void rv_hostlink_inspect(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
 	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx);
 void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf);
 

@@ -42,6 +42,9 @@ bool rv_channel_post(struct rv_channel *c, const struct rv_hp_msg *m);
 /* False: out of memory. Points into conf and the arena. */
 bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
 	struct rv_hp_instance *to);
+/* Adds what check is told of the services that it depends on. */
+bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
+	struct rv_hp_instance *to);
 /* Deep copies into the arena; false: out of memory. */
 bool rv_host_table(const struct rv_hp_table *t, struct rv_arena *a, struct rv_plugin_table *to);
 bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv_recipe *to);

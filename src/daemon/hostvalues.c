@@ -3,6 +3,24 @@
 
 #include <string.h>
 
+bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
+	struct rv_hp_instance *to)
+{
+	struct rv_hp_peer *p = rv_arena_array(a, s->dep_count, sizeof(*p));
+
+	if (!p)
+		return false;
+	for (size_t i = 0; i < s->dep_count; i++) {
+		const struct rv_service *on = &conf->services[s->deps[i].on];
+
+		p[i] = (struct rv_hp_peer){
+			.service = on->name, .plugin = on->plugin, .argv = on->argv};
+	}
+	to->peers = p;
+	to->peer_count = (uint32_t)s->dep_count;
+	return true;
+}
+
 bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
 	struct rv_hp_instance *to)
 {

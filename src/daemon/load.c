@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/checkup.h"
+#include "sys/fd.h"
+
 extern char **environ;
 
 static const char *const *our_environment(void)
@@ -12,18 +15,36 @@ static const char *const *our_environment(void)
 	return (const char *const *)environ;
 }
 
-/* What the machine itself says of it. */
-static void look(const struct rv_load *l, const struct rv_conf *conf, struct rv_complaints *c)
+/* What this machine says of it and, with a host, what the plugins say. */
+static void inspect(const struct rv_load *l, const struct rv_conf *conf, struct rv_hostlink *host,
+	const struct rv_recipe *recipes, struct rv_complaints *c)
 {
-	rv_load_accounts(conf, c);
-	if (l->verify)
-		rv_load_verify(conf, c);
+	rv_auto_free bool *broken = NULL; /* by slot: its program cannot be executed */
+
+	rv_load_accounts(conf, l->verify, c);
+	if (!l->verify)
+		return;
+	broken = calloc(conf->service_count + 1, sizeof(*broken));
+	if (!broken) {
+		rv_complain(c, (struct rv_place){.file = ""}, "out of memory");
+		return;
+	}
+	rv_load_verify(conf, l->init, broken, c);
+	if (l->ask && recipes)
+		*l->ended = rv_checkup(
+			conf, host, recipes, broken, l->limit ? l->limit : RV_CHECKUP_ALL, c);
 }
 
-/* The files are wrong already: one run tells the rest as well. */
+/* The files are wrong already: one run tells the rest as well, but for what only a plugin can tell. */
 static void on_wrong(const struct rv_conf *conf, struct rv_complaints *c, void *arg)
 {
-	look(arg, conf, c);
+	const struct rv_load *l = arg;
+
+	inspect(l, conf, NULL, NULL, c);
+	if (l->ask)
+		rv_complain_softly(c, (struct rv_place){.file = ""},
+			"no plugin was asked to check its services: that needs files without "
+			"mistakes");
 }
 
 static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struct rv_hostlink *host,
@@ -37,7 +58,7 @@ static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struc
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
 		good = rv_conf_plan(conf, recipes, c);
-	look(l, conf, c);
+	inspect(l, conf, host, recipes, c);
 	if (good && !c->errors)
 		return conf;
 	rv_conf_destroy(conf);
@@ -90,7 +111,7 @@ static void check_plan(const struct rv_load *l, struct rv_conf *conf, struct rv_
 		rv_complain(c, (struct rv_place){.file = ""}, "out of memory");
 	} else {
 		rv_conf_plan(conf, recipes, c);
-		look(l, conf, c);
+		inspect(l, conf, NULL, NULL, c);
 	}
 	free(recipes);
 }
@@ -108,6 +129,7 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 	if (!draft)
 		return;
 	all.verify = true;
+	all.ask = false;
 	plugins = rv_draft_plugins(draft, &plugin_dir);
 	while (plugins[n])
 		n++;

@@ -14,9 +14,17 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/hostparts.h \
 	src/daemon/hostrun.c \
 	src/daemon/hostvalues.c \
-	src/daemon/load.c src/daemon/load.h \
+	src/daemon/load.c src/daemon/load.h src/daemon/report.c \
 	src/daemon/say.c src/daemon/say.h \
 	src/daemon/tell.c src/daemon/tell.h
+
+# What `reeve check` looks at.
+src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/accounts.c \
+	src/daemon/checkup.c src/daemon/checkup.h \
+	src/daemon/guise.c src/daemon/guise.h \
+	src/daemon/program.c src/daemon/program.h \
+	src/daemon/verify.c
 
 # What services write.
 src_daemon_libdaemon_a_SOURCES += \
@@ -40,7 +48,6 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/reap.c src/daemon/reap.h \
 	src/daemon/spawn.c src/daemon/spawn.h \
 	src/daemon/unixsock.c src/daemon/unixsock.h \
-	src/daemon/verify.c \
 	src/daemon/whynot.c src/daemon/whynot.h
 
 # Whether services are ready.

@@ -34,11 +34,16 @@ struct words { /* the command line */
 	size_t path_count;
 	const char *plugin_dir;
 	char **command;
+	/* of check */
+	bool json;
+	const char *init; /* NULL: none was named */
+	rv_time limit; /* 0: none was named */
 };
 
 static const char usage[] =
 	"usage: reeve [-v | -q] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
-	"       reeve check [-c PATH]... [--plugin-dir DIR]\n"
+	"       reeve check [-c PATH]... [--plugin-dir DIR] [--init PROGRAM] [--timeout T] "
+	"[--json]\n"
 	"       reeve plan [-c PATH]... [--plugin-dir DIR]\n"
 	"       reeve version\n"
 	"\n"
@@ -52,6 +57,11 @@ static const char usage[] =
 	"  -v, -q             log every change of state; log nothing but warnings and errors\n"
 	"  -- COMMAND         the last service; signals go to it, its exit status is ours\n"
 	"check validates all that can be validated without starting; plan prints what would run.\n"
+	"  --init PROGRAM     check that this can be executed, too: what is to be PID 1 in front "
+	"of "
+	"reeve\n"
+	"  --timeout T        of check: what plugins verify may take this long altogether (5m)\n"
+	"  --json             of check: print one JSON object\n"
 	"See reeve(8), reeve.yaml(5), reevectl(1).\n";
 
 /* --- command line ------------------------------------------------------------------------------ */
@@ -107,12 +117,25 @@ static bool read_word(char **argv, int *i, struct words *w)
 	}
 	if (is_verb(word, w))
 		return true;
+	if (w->verb == VERB_CHECK && !strcmp(word, "--json")) {
+		w->json = true;
+		return true;
+	}
 	if (takes_value(word, "-c", argv, i, &value) ||
 		takes_value(word, "--config", argv, i, &value)) {
 		if (value)
 			w->paths[w->path_count++] = value;
 	} else if (takes_value(word, "--plugin-dir", argv, i, &value)) {
 		w->plugin_dir = value;
+	} else if (w->verb == VERB_CHECK && takes_value(word, "--init", argv, i, &value)) {
+		w->init = value;
+	} else if (w->verb == VERB_CHECK && takes_value(word, "--timeout", argv, i, &value)) {
+		if (value && (!rv_text_duration(value, &w->limit) || w->limit <= 0)) {
+			fprintf(stderr,
+				"reeve: --timeout %s is no time like 90s or 5m; try reeve --help\n",
+				value);
+			return false;
+		}
 	} else {
 		fprintf(stderr, "reeve: unknown word '%s'; try reeve --help\n", word);
 		return false;
@@ -327,28 +350,41 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 	return status;
 }
 
-static int show(enum verb verb, struct rv_conf *conf, struct rv_hostlink *host)
+static int show_plan(struct rv_conf *conf, struct rv_hostlink *host)
 {
 	struct rv_buf text = {0};
 
-	if (verb == VERB_PLAN) {
-		rv_conf_print(conf, &text);
-		fwrite(rv_buf_text(&text), 1, text.len, stdout);
-	} else {
-		printf("%zu service%s, no mistakes\n", conf->plan->present,
-			conf->plan->present == 1 ? "" : "s");
-	}
+	rv_conf_print(conf, &text);
+	fwrite(rv_buf_text(&text), 1, text.len, stdout);
 	rv_buf_fini(&text);
 	rv_conf_destroy(conf);
 	rv_hostlink_destroy(host);
 	return 0;
 }
 
+static int check(const struct words *w, const struct rv_load *files, struct rv_hostlink *host)
+{
+	struct rv_complaints c = {0};
+	struct rv_conf *conf = rv_load_conf(files, host, &c);
+	int status;
+
+	if (!conf && !c.errors)
+		rv_complain(&c, (struct rv_place){.file = ""},
+			"cannot read the configuration: out of memory");
+	status = rv_load_verdict(&c, conf ? conf->plan->present : 0, w->json, *files->ended);
+	rv_complaints_fini(&c);
+	rv_conf_destroy(conf);
+	rv_hostlink_destroy(host);
+	return status;
+}
+
 /* The host is forked before anything is read, so that it loads plugins while we read. */
 static int load_and_act(const struct words *w, const sigset_t *set)
 {
+	bool checks = w->verb == VERB_CHECK;
+	int ended = 0;
 	struct rv_load files = {w->path_count ? w->paths : NULL, w->plugin_dir,
-		(const char *const *)w->command, w->verb == VERB_CHECK};
+		(const char *const *)w->command, checks, checks, w->limit, w->init, &ended};
 	struct rv_complaints c = {0};
 	struct rv_hostlink *host;
 	struct rv_conf *conf;
@@ -358,12 +394,13 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 	if (!rv_hostlink_fork(rv_host_run, &host, &e))
 		return say_failed(&e);
 	rv_spawn_prepare();
+	if (checks)
+		return check(w, &files, host);
 	conf = rv_load_conf(&files, host, &c);
 	status = complain(&c);
 	rv_complaints_fini(&c);
 	if (conf)
-		return w->verb == VERB_RUN ? run(conf, host, &files, set)
-					   : show(w->verb, conf, host);
+		return w->verb == VERB_RUN ? run(conf, host, &files, set) : show_plan(conf, host);
 	rv_hostlink_destroy(host);
 	if (!status)
 		fputs("reeve: cannot read the configuration: out of memory\n", stderr);

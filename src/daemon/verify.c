@@ -1,99 +1,29 @@
-/* What only this machine can tell of a configuration: accounts, programs, folders. Nothing is made. */
+/* What only this machine can tell of a configuration: programs, folders, logs, addresses. Nothing is made, nothing is
+ * started. Programs and working folders are looked at as the service's user, the rest as reeve's. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "daemon/guise.h"
 #include "daemon/ident.h"
 #include "daemon/load.h"
+#include "daemon/program.h"
 #include "daemon/spawn.h"
 #include "sys/fd.h"
-
-/* --- accounts --------------------------------------------------------------------------------- */
-
-/* Whose mistake it is, for all messages about it. */
-struct subject {
-	struct rv_complaints *c;
-	const char *what; /* "service x", "reeve.control" */
-	struct rv_place at;
-};
-
-static bool account_exists(const struct subject *s, const char *user, const char *group)
-{
-	struct rv_err e;
-	uid_t uid;
-	gid_t gid;
-
-	if (rv_ident_owner(user, group, &uid, &gid, &e))
-		return true;
-	rv_complain(s->c, s->at, "%s: %s", s->what, e.text);
-	return false;
-}
-
-static struct rv_place place_of(struct rv_place own, struct rv_place other)
-{
-	return own.line ? own : other;
-}
-
-static void check_service_accounts(const struct rv_service *s, const char *what,
-	struct rv_arena *arena, struct rv_complaints *c)
-{
-	struct subject user = {c, what, place_of(s->user_at, s->at)};
-	struct subject group = {c, what, place_of(s->group_at, s->at)};
-	struct subject groups = {c, what, place_of(s->groups_at, s->at)};
-	struct rv_account account;
-	struct rv_err e;
-	bool good = true;
-
-	if (s->user)
-		good = account_exists(&user, s->user, NULL) && good;
-	if (s->group)
-		good = account_exists(&group, NULL, s->group) && good;
-	for (size_t i = 0; s->groups && s->groups[i]; i++)
-		good = account_exists(&groups, NULL, s->groups[i]) && good;
-	/* They are there; may we become them? */
-	if (good && (s->user || s->group || s->groups) &&
-		!rv_ident_resolve(s->user, s->group, s->groups, arena, &account, &e))
-		rv_complain(c, user.at, "%s: %s", what, e.text);
-	for (size_t i = 0; i < s->listen_count; i++) {
-		struct subject socket = {c, what, s->listen[i].at};
-
-		account_exists(&socket, s->listen[i].owner, NULL);
-		account_exists(&socket, NULL, s->listen[i].group);
-	}
-}
-
-void rv_load_accounts(const struct rv_conf *conf, struct rv_complaints *c)
-{
-	struct subject control = {c, "reeve.control", conf->control_at};
-	struct rv_arena arena = {0};
-	char what[150];
-
-	account_exists(&control, conf->control_owner, NULL);
-	account_exists(&control, NULL, conf->control_group);
-	for (size_t i = 0; i < conf->service_count; i++) {
-		const struct rv_service *s = &conf->services[i];
-
-		if (!s->name)
-			continue;
-		snprintf(what, sizeof(what), "service %s", s->name);
-		check_service_accounts(s, what, &arena, c);
-	}
-	rv_arena_fini(&arena);
-}
-
-/* --- programs --------------------------------------------------------------------------------- */
 
 /* What is told here repeats words of the configuration, which may have brought a secret. */
 struct verifying {
 	struct rv_complaints *c;
 	const struct rv_mask *mask; /* NULL: memory was refused */
-	const struct rv_service *s;
+	const struct rv_service *s; /* NULL: it is about reeve itself */
+	const char *as; /* " as user NAME" while things are looked at so; else "" */
+	bool broken; /* its program cannot be executed */
 };
 
 RV_PRINTF(4, 5)
@@ -111,71 +41,12 @@ static void tell(
 		rv_mask_add(v->mask, text, &shown);
 	else
 		rv_buf_str(&shown, "out of memory");
-	(softly ? rv_complain_softly : rv_complain)(
-		v->c, at, "service %s: %s", v->s->name, rv_buf_text(&shown));
+	(softly ? rv_complain_softly : rv_complain)(v->c, at, "%s%s: %s", v->s ? "service " : "",
+		v->s ? v->s->name : "reeve", rv_buf_text(&shown));
 	rv_buf_fini(&shown);
 }
 
-/* The reason why it cannot be executed, into `why`. */
-struct reason {
-	char text[400];
-};
-
-static bool refuse(struct reason *why, const char *text)
-{
-	snprintf(why->text, sizeof(why->text), "%s", text);
-	return false;
-}
-
-/* line: what stands behind #! */
-static bool judge_interpreter(char *line, struct reason *why)
-{
-	struct rv_buf seen = {.max = 300};
-	bool good, dos;
-
-	line += strspn(line, " \t");
-	line[strcspn(line, " \t\n")] = 0;
-	dos = strchr(line, '\r');
-	good = *line != '/' || !access(line, F_OK);
-	rv_text_visible(&seen, line, strlen(line));
-	if (!good)
-		snprintf(why->text, sizeof(why->text), "its interpreter %s does not exist%s",
-			rv_buf_text(&seen), dos ? " (the file has DOS line ends)" : "");
-	rv_buf_fini(&seen);
-	return good;
-}
-
-/* As the kernel looks at the first bytes. What cannot be read may still be executed. */
-static bool judge_content(int dir, const char *path, struct reason *why)
-{
-	rv_auto_fd fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char head[257] = "";
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
-
-	if (n < 0 || (n >= 4 && !memcmp(head, "\177ELF", 4)))
-		return true;
-	if (n >= 2 && !memcmp(head, "#!", 2))
-		return judge_interpreter(head + 2, why);
-	return refuse(why, "not a program: neither a known binary format nor a #! line");
-}
-
-static bool judge_program(int dir, const char *path, struct reason *why)
-{
-	struct stat st;
-
-	if (fstatat(dir, path, &st, 0))
-		return refuse(why, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return refuse(why, "it is a folder");
-	if (!S_ISREG(st.st_mode))
-		return refuse(why, "not a regular file");
-	if (faccessat(dir, path, X_OK, 0)) {
-		snprintf(why->text, sizeof(why->text), "%s (mode %04o)", strerror(errno),
-			(unsigned)st.st_mode & 07777);
-		return false;
-	}
-	return judge_content(dir, path, why);
-}
+/* --- programs --------------------------------------------------------------------------------- */
 
 static const char *path_of(const struct rv_service *s)
 {
@@ -185,43 +56,78 @@ static const char *path_of(const struct rv_service *s)
 	return RV_SPAWN_PATH;
 }
 
-/* The first in the folders of PATH that may be executed, as the start will take it. */
-static bool search_program(
-	const struct rv_service *s, int dir, const char *name, struct reason *why)
-{
-	const char *p = path_of(s), *end;
-	char path[PATH_MAX];
-	struct stat st;
-
-	for (;; p = end + 1) {
-		end = strchrnul(p, ':');
-		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - p), p,
-			    end > p ? "/" : "", name) < sizeof(path) &&
-			!fstatat(dir, path, &st, 0) && S_ISREG(st.st_mode) &&
-			!faccessat(dir, path, X_OK, 0))
-			return judge_content(dir, path, why);
-		if (!*end)
-			return refuse(why, "not found in the folders of PATH");
-	}
-}
-
 /* As a spawn will: a relative path, and an empty element of PATH, begin in the service's own working folder. */
-static void check_program(
+static bool check_program(
 	const struct verifying *v, const char *name, const char *use, struct rv_place at)
 {
 	const struct rv_service *s = v->s;
 	rv_auto_fd dir = open(
 		s->working_dir ? s->working_dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct reason why;
+	struct rv_program program;
 
-	if (strchr(name, '/') ? judge_program(dir, name, &why) : search_program(s, dir, name, &why))
-		return;
+	if (rv_program_look(&program, dir, name, path_of(s)))
+		return true;
 	/* A working folder that is missing is told for itself. */
 	if (dir >= 0 || *name == '/' || !strchr(name, '/'))
-		tell(v, false, at, "cannot execute %s%s: %s", name, use, why.text);
+		tell(v, false, at, "cannot execute %s%s%s: %s", name, use, v->as, program.why);
+	return false;
 }
 
-/* --- folders and logs ------------------------------------------------------------------------- */
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+	while (*list && strcmp(*list, word) != 0)
+		list++;
+	return *list;
+}
+
+/* `tini -- PROGRAM`: what an init or another wrapper executes, as far as it stands behind its "--". NULL: nothing. */
+static const char *const *wrapped(const char *const *argv)
+{
+	static const char *const wrappers[] = {"tini", "tini-static", "dumb-init", "catatonit",
+		"docker-init", "env", "nice", "setpriv", "stdbuf", NULL};
+
+	if (!is_one_of(last_part(argv[0]), wrappers))
+		return NULL;
+	while (*argv && strcmp(*argv, "--") != 0)
+		argv++;
+	return *argv && argv[1] ? argv + 1 : NULL;
+}
+
+/* A script is an argument of the program that is executed, so no exec tells that it is missing. It may be made later, by
+   another service: so it is a warning. */
+static void check_script(const struct verifying *v, const char *const *argv)
+{
+	const char *program = last_part(argv[0]);
+	bool runs = !strncmp(program, "python", 6) || !strcmp(program, "node") ||
+		!strcmp(program, "sh") || !strcmp(program, "bash") || !strcmp(program, "perl");
+
+	/* A plugin that checks knows better what its command is. */
+	if (v->s->table && v->s->table->hooks & RV_HAS(RV_HOOK_CHECK))
+		return;
+	if (runs && argv[1] && *argv[1] == '/' && faccessat(AT_FDCWD, argv[1], R_OK, AT_EACCESS))
+		tell(v, true, v->s->at, "%s has nothing to run: cannot read %s: %s", argv[0],
+			argv[1], strerror(errno));
+}
+
+static void check_command(struct verifying *v, const char *const *argv)
+{
+	const char *const *inner;
+
+	v->broken = !check_program(v, argv[0], "", v->s->at);
+	inner = wrapped(argv);
+	if (inner && !check_program(v, inner[0], " (behind --)", v->s->at))
+		v->broken = true;
+	check_script(v, inner ? inner : argv);
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static void check_folder(const struct verifying *v)
 {
@@ -234,6 +140,9 @@ static void check_folder(const struct verifying *v)
 		tell(v, false, v->s->at, "cannot enter working-dir %s: %s", dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
 		tell(v, false, v->s->at, "working-dir %s is no folder", dir);
+	else if (faccessat(AT_FDCWD, dir, X_OK, AT_EACCESS))
+		tell(v, false, v->s->at, "cannot enter working-dir %s%s: %s", dir, v->as,
+			strerror(errno));
 }
 
 static int may_write(const char *path)
@@ -261,6 +170,17 @@ static int may_make(const char *path)
 	return S_ISDIR(st.st_mode) ? may_write(above) : ENOTDIR;
 }
 
+/* Of what reeve itself makes. Who checks is often not who will run it. */
+static void tell_unmade(const struct verifying *v, struct rv_place at, const char *what,
+	const char *path, int number)
+{
+	if (number == EACCES && geteuid())
+		tell(v, true, at, "%s %s cannot be written as user %u", what, path,
+			(unsigned)geteuid());
+	else if (number)
+		tell(v, false, at, "cannot write %s %s: %s", what, path, strerror(number));
+}
+
 static void check_log(const struct verifying *v)
 {
 	const char *path = v->s->log.path;
@@ -278,31 +198,115 @@ static void check_log(const struct verifying *v)
 		number = may_make(path);
 	else if (!number)
 		number = may_write(path);
-	/* Who checks is often not who will run it. */
-	if (number == EACCES && geteuid())
-		tell(v, true, v->s->at, "log %s cannot be written as user %u", path,
-			(unsigned)geteuid());
-	else if (number)
-		tell(v, false, v->s->at, "cannot write log %s: %s", path, strerror(number));
+	tell_unmade(v, v->s->at, "log", path, number);
 }
 
-void rv_load_verify(const struct rv_conf *conf, struct rv_complaints *c)
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* The number of the error; 0: it can be bound, or somebody has it now, which is no matter of an image. */
+static int try_bind(const struct rv_listen *l)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(l->port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(l->port)};
+	bool is_v4 = l->family == RV_TCP4;
+	rv_auto_fd fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return errno;
+	memcpy(&v4.sin_addr, l->ip, sizeof(v4.sin_addr));
+	memcpy(&v6.sin6_addr, l->ip, sizeof(v6.sin6_addr));
+	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
+		    is_v4 ? sizeof(v4) : sizeof(v6)) &&
+		errno != EADDRINUSE)
+		return errno;
+	return 0;
+}
+
+/* Networks come and go: where the image runs it may be otherwise, so these are warnings. */
+static void check_listeners(const struct verifying *v)
+{
+	for (size_t i = 0; i < v->s->listen_count; i++) {
+		const struct rv_listen *l = &v->s->listen[i];
+		int number;
+
+		if (l->family == RV_UNIX) {
+			number = may_make(l->address);
+			tell_unmade(v, l->at, "socket", l->address, number);
+			continue;
+		}
+		number = try_bind(l);
+		if (number)
+			tell(v, true, l->at, "cannot bind %s on this machine: %s", l->address,
+				strerror(number));
+	}
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* As the service's user; where that cannot be, somebody else has told why (accounts.c), or it is told here. */
+static void check_as_service(struct verifying *v, struct rv_arena *arena)
+{
+	const struct rv_service *s = v->s;
+	const char *const *argv = s->argv ? s->argv : s->command;
+	struct rv_account account = {0};
+	struct rv_guise guise = {0};
+	char as[300] = "";
+	struct rv_err e;
+
+	if ((s->user || s->group || s->groups) &&
+		!rv_ident_resolve(s->user, s->group, s->groups, arena, &account, &e))
+		account.who = (struct rv_ident){0};
+	if (!rv_guise_begin(&guise, &account.who))
+		tell(v, true, s->user_at.line ? s->user_at : s->at,
+			"its program was not looked at as its user: to take on its groups is not "
+			"permitted here");
+	else if (account.who.set_uid)
+		snprintf(as, sizeof(as), " as user %s", s->user);
+	v->as = as;
+	if (argv)
+		check_command(v, argv);
+	if (s->ready.exec)
+		check_program(v, s->ready.exec[0], " (of ready.exec)", s->ready.at);
+	check_folder(v);
+	rv_guise_end(&guise);
+	v->as = "";
+}
+
+static void check_reeve(const struct verifying *v, const struct rv_conf *conf, const char *init)
+{
+	char socket[PATH_MAX];
+	struct rv_program program;
+	rv_auto_fd dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (conf->runtime_dir && stat(conf->runtime_dir, &st) &&
+		(size_t)snprintf(socket, sizeof(socket), "%s/x", conf->runtime_dir) <
+			sizeof(socket))
+		tell_unmade(
+			v, conf->control_at, "runtime-dir", conf->runtime_dir, may_make(socket));
+	if (init && !rv_program_look(&program, dir, init, RV_SPAWN_PATH))
+		tell(v, false, (struct rv_place){.file = ""},
+			"cannot execute %s, which is to be PID 1: %s", init, program.why);
+}
+
+void rv_load_verify(
+	const struct rv_conf *conf, const char *init, bool *broken, struct rv_complaints *c)
 {
 	struct rv_mask *mask = rv_mask_create(conf);
+	struct rv_arena arena = {0};
+	struct verifying own = {c, mask, NULL, "", false};
 
+	check_reeve(&own, conf, init);
 	for (size_t i = 0; i < conf->service_count; i++) {
-		const struct rv_service *s = &conf->services[i];
-		const char *const *argv = s->argv ? s->argv : s->command;
-		struct verifying v = {c, mask, s};
+		struct verifying v = {c, mask, &conf->services[i], "", false};
 
-		if (!s->name)
+		if (!v.s->name)
 			continue;
-		if (argv)
-			check_program(&v, argv[0], "", s->at);
-		if (s->ready.exec)
-			check_program(&v, s->ready.exec[0], " (of ready.exec)", s->ready.at);
-		check_folder(&v);
+		check_as_service(&v, &arena);
 		check_log(&v);
+		check_listeners(&v);
+		broken[i] = v.broken;
 	}
+	rv_arena_fini(&arena);
 	rv_mask_destroy(mask);
 }

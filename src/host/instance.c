@@ -51,7 +51,8 @@ bool rv_instance_fill(struct rv_instance *i)
 {
 	i->values = rv_arena_array(&i->arena, i->m.option_count, sizeof(*i->values));
 	i->listeners = rv_arena_array(&i->arena, i->m.listener_count, sizeof(*i->listeners));
-	if (!i->values || !i->listeners)
+	i->peers = rv_arena_array(&i->arena, i->m.peer_count, sizeof(*i->peers));
+	if (!i->values || !i->listeners || !i->peers)
 		return false;
 	for (uint32_t k = 0; k < i->m.option_count; k++)
 		if (!take_value(&i->values[k], &i->m.options[k]))
@@ -65,6 +66,10 @@ bool rv_instance_fill(struct rv_instance *i)
 			.fd = l->fd,
 			.listening = l->listening};
 	}
+	for (uint32_t k = 0; k < i->m.peer_count; k++)
+		i->peers[k] = (struct reeve_peer){.service = i->m.peers[k].service,
+			.plugin = i->m.peers[k].plugin,
+			.argv = i->m.peers[k].argv};
 	if (!i->plugin->d)
 		return true;
 	i->self = rv_arena_alloc(&i->arena, i->plugin->d->state_size);

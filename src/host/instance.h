@@ -12,6 +12,7 @@ struct rv_instance {
 	void *self;
 	struct reeve_value *values;
 	struct reeve_listener *listeners;
+	struct reeve_peer *peers;
 };
 
 /* Fills what is derived from m and plugin. False: memory was refused, or a value is not of its type. */

@@ -37,6 +37,8 @@ struct reeve_turn rv_turn_of(struct rv_drive *d, const struct rv_instance *i)
 		.listener_count = i->m.listener_count,
 		.ports = i->m.ports,
 		.port_count = i->m.port_count,
+		.peers = i->peers,
+		.peer_count = i->m.peer_count,
 		.exit = RV_EXIT_UNKNOWN,
 		.arena = d->arena,
 		.arena_room = sizeof(d->arena)};

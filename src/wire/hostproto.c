@@ -224,6 +224,13 @@ static void listener(struct codec *c, struct rv_hp_listener *l)
 	flag(c, &l->listening);
 }
 
+static void peer(struct codec *c, struct rv_hp_peer *p)
+{
+	str(c, &p->service);
+	str(c, &p->plugin);
+	words(c, &p->argv);
+}
+
 /* Walks an array of structures with `one`; the least bytes of an element bound its count. */
 #define ARRAY(c, array, n, type, one, least)                         \
 	do {                                                         \
@@ -268,6 +275,7 @@ static void instance(struct codec *c, struct rv_hp_instance *i)
 	ARRAY(c, i->options, i->option_count, struct rv_hp_option, option, 11);
 	ARRAY(c, i->listeners, i->listener_count, struct rv_hp_listener, listener, 15);
 	ports(c, &i->ports, &i->port_count);
+	ARRAY(c, i->peers, i->peer_count, struct rv_hp_peer, peer, 9);
 }
 
 static void process(struct codec *c, struct rv_hp_process *p)

@@ -83,6 +83,12 @@ struct rv_hp_listener {
 	bool listening;
 };
 
+/* One that a service depends on. */
+struct rv_hp_peer {
+	const char *service, *plugin;
+	const char *const *argv; /* NULL: not known */
+};
+
 /* A service as its plugin sees it; replaces what the host knew under that id. */
 struct rv_hp_instance {
 	uint32_t id;
@@ -97,6 +103,8 @@ struct rv_hp_instance {
 	uint32_t listener_count;
 	const uint16_t *ports;
 	uint32_t port_count;
+	const struct rv_hp_peer *peers; /* none but for check */
+	uint32_t peer_count;
 };
 
 struct rv_hp_process {

@@ -23,6 +23,8 @@ static const struct rv_hp_option options[] = {
 };
 static const struct rv_hp_listener listeners[] = {{"http", "0.0.0.0:80", 80, 3, true}};
 
+static const struct rv_hp_peer peers[] = {{"db", "exec", words}, {"later", "good", NULL}};
+
 #define PROCESS                                                                          \
 	{                                                                                \
 		.argv = words, .env = words, .ports = ports, .port_count = 2, .type = 2, \
@@ -34,7 +36,7 @@ static const struct rv_hp_msg samples[] = {
 	{RV_HP_TABLE, {.table = {1, "envd", "runs envd", "", 3, keys, 2}}},
 	{RV_HP_INSTANCE,
 		{.instance = {7, 9, true, true, "/d", "envd", "e", words, words, options, 2,
-			 listeners, 1, ports, 2}}},
+			 listeners, 1, ports, 2, peers, 2}}},
 	{RV_HP_RECIPE, {.recipe = {7, 9, true, "no", PROCESS}}},
 	{RV_HP_CALL, {.call = {1, 7, RV_HOOK_PROBE, true, 3, 4711, 256 + 9, 2, 5, {"memo", 4}}}},
 	{RV_HP_MEMO_IS, {.memo = {1, 7, {"m\0m", 3}}}},
@@ -101,6 +103,10 @@ static void an_instance_keeps_every_field(void **state)
 	assert_false(i->options[1].set);
 	assert_int_equal(i->listeners[0].fd, 3);
 	assert_int_equal(i->ports[1], 49983);
+	assert_int_equal(i->peer_count, 2);
+	assert_string_equal(i->peers[0].plugin, "exec");
+	assert_string_equal(i->peers[0].argv[1], "-m");
+	assert_null(i->peers[1].argv);
 	rv_arena_fini(&a);
 	rv_buf_fini(&b);
 }

@@ -184,6 +184,12 @@ struct reeve_listener {
 	bool listening; /* reeve has called listen; else the service shall */
 };
 
+/* Another service that this one needs, wants or starts after; for check. */
+struct reeve_peer {
+	const char *service, *plugin;
+	const char *const *argv; /* what will be executed; NULL: known at start only */
+};
+
 /* Everything about one turn of one run of a hook. */
 struct reeve_turn {
 	uint32_t size; /* sizeof(struct reeve_turn) of the host */
@@ -223,6 +229,10 @@ struct reeve_turn {
 	char *arena;
 	size_t arena_used, arena_room;
 	bool arena_full; /* something did not fit: the call fails and says so */
+
+	/* check only: whom it depends on */
+	const struct reeve_peer *peers;
+	size_t peer_count;
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------- */
@@ -241,7 +251,10 @@ struct reeve_ops {
 	reeve_hook stop; /* OK: now send the signals */
 	reeve_hook cleanup; /* after the last process is gone; the next life waits for it */
 	reeve_hook confirm; /* OK: alive   FAIL: lost   RETRY: cannot tell */
-	reeve_hook check; /* everything that can be verified without starting */
+	reeve_hook check; /* everything that can be verified without starting, for `reeve check`:
+	                     OK: all is well   RETRY: cannot tell here   FAIL: a start would fail.
+	                     Each line of t->why is told for itself: as a mistake after FAIL unless
+	                     it begins with "warning: ", as a warning after OK and RETRY */
 };
 
 struct reeve_plugin {
@@ -480,6 +493,46 @@ static inline enum reeve_next reeve_expect(
 	t->why = reeve_fmt(
 		t, "%s %s answered %d, expected %d", method, url, t->http.status, status);
 	return t->http.status == 429 || t->http.status >= 500 ? REEVE_RETRY : REEVE_FAIL;
+}
+
+/* ---- helpers: what check found ---------------------------------------------------------------- */
+
+/* Adds a line to t->why. */
+static inline void reeve_note(struct reeve_turn *t, const char *line)
+{
+	t->why = t->why && *t->why ? reeve_fmt(t, "%s\n%s", t->why, line) : line;
+}
+
+/* What a script found that check has run: it prints a line "reeve: TEXT" for each finding and ends with 0
+   when all is well (its lines are warnings then), with 3 when a start would fail. Of any other end, and of
+   none, why says that `what` ended so, and the last line that came. */
+static inline enum reeve_next reeve_findings(struct reeve_turn *t, const char *what)
+{
+	static const char mark[] = "reeve: ";
+	const char *s = t->run.output, *last = "", *end;
+	size_t last_len = 0, skip = sizeof(mark) - 1;
+
+	for (; *s; s = *end ? end + 1 : end) {
+		end = s + __builtin_strcspn(s, "\n");
+		if (__builtin_strncmp(s, mark, skip) == 0)
+			reeve_note(t, reeve_str(t, s + skip, (size_t)(end - s) - skip));
+		if (end != s) {
+			last = s;
+			last_len = (size_t)(end - s) < 300 ? (size_t)(end - s) : 300;
+		}
+	}
+	if (!*t->run.error && (t->run.status == 0 || (t->run.status == 3 && t->why)))
+		return t->run.status ? REEVE_FAIL : REEVE_OK;
+	if (*t->run.error)
+		t->why = reeve_fmt(t, "%s: %s", what, t->run.error);
+	else if (t->run.status >= 256)
+		t->why = reeve_fmt(t, "%s was killed by signal %d", what, t->run.status - 256);
+	else
+		t->why = reeve_fmt(t, "%s ended with status %d", what, t->run.status);
+	if (last_len)
+		t->why = reeve_fmt(
+			t, "%s; its last line: %s", t->why, reeve_str(t, last, last_len));
+	return REEVE_FAIL;
 }
 
 #ifdef __cplusplus

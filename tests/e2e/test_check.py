@@ -1,0 +1,288 @@
+"""`reeve check`, as `RUN reeve check` in a Dockerfile: what can be verified without a start is, all of it in one run, and
+nothing is started, made or left behind (R-118, R-119, R-120, R-132)."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import harness
+
+PYTHON = "/usr/bin/python3"
+TEST_PLUGINS = os.path.join(harness.BUILD, "tests", "plugins")
+
+
+def script(path, text, mode=0o755):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture
+def check(once, tmp_path):
+    """check(text, *args): `reeve check` on a YAML text."""
+
+    def run(text, *args, plugins=harness.PLUGINS, **more):
+        (tmp_path / "reeve.yaml").write_text(text)
+        return once("check", "-c", "reeve.yaml", "--plugin-dir", plugins, *args, timeout=60, **more)
+
+    return run
+
+
+def refused(got, *words):
+    assert got.returncode == 78, got.stdout + got.stderr
+    for word in words:
+        assert word in got.stderr, (word, got.stderr)
+    return got
+
+
+def accepted(got, *words):
+    assert got.returncode == 0, got.stdout + got.stderr
+    for word in words:
+        assert word in got.stderr, (word, got.stderr)
+    return got
+
+
+def run_by(mark):
+    """What runs with this mark in its environment."""
+    return harness.marked(mark)
+
+
+# R-118: each thing broken by itself
+@pytest.mark.parametrize("text, words", [
+    ("services: {a: [", ["reeve.yaml:1:"]),
+    ("services: {a: {comand: [/bin/true]}}", ["unknown key 'comand'", "did you mean 'command'"]),
+    ("services: {a: {command: [/bin/true], needs: [b]}, b: {command: [/bin/true], needs: [a]}}", ["cycle", "a -> b -> a"]),
+    ("services: {a: {command: [/bin/true], ports: [45001]}, b: {command: [/bin/true], ports: [45001]}}", ["45001"]),
+    ("services: {a: {plugin: nosuchplugin}}", ["cannot load plugin nosuchplugin"]),
+    ("services: {a: {command: [/nonexistent/x]}}", ["service a: cannot execute /nonexistent/x: No such file"]),
+    ("services: {a: {command: [/etc/passwd]}}", ["service a: cannot execute /etc/passwd: Permission denied (mode 0644)"]),
+    ("services: {a: {command: [/bin/true], user: nosuchuser}}", ["there is no such user"]),
+    ("services: {a: {command: [/bin/true], log: /dev/null/x.log}}", ["cannot write log /dev/null/x.log: Not a directory"]),
+    ("services: {a: {command: [/bin/true], working-dir: /nonexistent}}", ["cannot enter working-dir /nonexistent"]),
+    ("services: {a: {command: [/bin/true], ready: {exec: [/nonexistent/probe]}}}", ["cannot execute /nonexistent/probe (of ready.exec)"]),
+])
+def test_each_thing_that_can_be_broken_is_found(check, text, words):
+    refused(check(text), *words)
+
+
+def test_a_plugin_of_another_abi_is_refused(check):
+    refused(check("services: {a: {plugin: oldabi}}", plugins=TEST_PLUGINS), "plugin oldabi", "ABI", "build it again")
+
+
+# R-118: what stands in front of reeve, and in front of a service
+def test_an_init_that_is_to_be_pid_1_must_be_executable(check, tmp_path):
+    text = "services: {a: {command: [/bin/true], log: null}}"
+    plain = script(tmp_path / "tini", "#!/bin/sh\n", 0o644)
+    refused(check(text, "--init", str(plain)), "cannot execute %s, which is to be PID 1: Permission denied" % plain)
+    refused(check(text, "--init", "nosuchinit"), "cannot execute nosuchinit, which is to be PID 1: not found in the folders of PATH")
+    plain.chmod(0o755)
+    accepted(check(text, "--init=%s" % plain))
+    text = "services: {a: {command: [%s, -g, --, /nonexistent/inner], log: null}}" % plain
+    refused(check(text), "service a: cannot execute /nonexistent/inner (behind --)")
+
+
+@pytest.mark.root
+def test_programs_and_folders_are_looked_at_as_the_user_of_the_service(check, tmp_path):
+    tmp_path.chmod(0o755)
+    os.chmod(tmp_path.parent, 0o755)
+    mine = script(tmp_path / "mine", "#!/bin/sh\n", 0o700)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    text = "services:\n  a: {command: [%s], user: nobody, log: null}\n  b: {command: [/bin/true], working-dir: %s, user: nobody, log: null}\n" % (mine, closed)
+    for part in (tmp_path, *tmp_path.parents):
+        if not part.stat().st_mode & 0o001:
+            part.chmod(part.stat().st_mode | 0o011)
+    refused(check(text), "reeve.yaml:2:3: service a: cannot execute %s as user nobody: Permission denied (mode 0700)" % mine,
+            "reeve.yaml:3:3: service b: cannot enter working-dir %s as user nobody: Permission denied" % closed)
+    accepted(check(text.replace(", user: nobody", "")))
+
+
+def test_a_script_that_is_not_there_is_a_warning(check):
+    got = accepted(check("services: {a: {command: [/bin/sh, /nonexistent/a.sh], log: null}}"),
+                   "warning: service a: /bin/sh has nothing to run: cannot read /nonexistent/a.sh")
+    assert got.stdout == "1 service, no mistakes, 1 warning\n"
+
+
+def test_an_address_that_this_machine_does_not_have_is_a_warning(check):
+    accepted(check('services: {a: {command: [/bin/true], log: null, listen: [{name: x, tcp: "192.0.2.1:45001"}]}}'),
+             "warning: service a: cannot bind 192.0.2.1:45001 on this machine: Cannot assign requested address")
+
+
+def test_json_has_each_complaint_with_its_place(check):
+    got = check("services:\n  a: {command: [/nonexistent/x]}\n  b: {command: [/bin/sh, /nonexistent/y]}\n", "--json")
+    answer = json.loads(got.stdout)
+    assert (got.returncode, got.stderr, answer["ok"], answer["errors"], answer["warnings"]) == (78, "", False, 1, 1)
+    places = [(c["file"], c["line"], c["column"], c["warning"]) for c in answer["complaints"]]
+    assert places == [("reeve.yaml", 2, 3, False), ("reeve.yaml", 3, 3, True)]
+    assert "service a: cannot execute /nonexistent/x" in answer["complaints"][0]["text"]
+
+
+def test_a_wrong_word_behind_check_is_refused(once):
+    for args in (["check", "--timeout", "soon"], ["check", "--timeout=0"], ["check", "--timeout"], ["--timeout", "5s"], ["plan", "--json"]):
+        assert once(*args).returncode == 2, args
+
+
+# ---- what plugins verify: commands that run as the service would -----------------------------------------------------
+
+UVICORN = "def run(app): pass\n"
+
+
+@pytest.fixture
+def app(tmp_path):
+    """A folder with an application, a framework of one line, and what the application needs."""
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "uvicorn.py").write_text(UVICORN)
+    (folder / "needed.py").write_text("import os\n")
+    (folder / "server.py").write_text("import needed, os\nprint('I was imported')\nopen('/proc/self/fd/2', 'w').write('and talk')\napp = object()\n")
+    return folder
+
+
+def interpreter(app, more=""):
+    return ("services:\n"
+            "  web: {plugin: interpreter, log: null, options: {python: %s, app: 'server:app', app-dir: %s}%s}\n" % (PYTHON, app, more))
+
+
+def test_the_application_is_imported_and_nothing_is_made_or_started(check, app):
+    before = sorted(app.iterdir())
+    got = accepted(check(interpreter(app)))
+    assert (got.stdout, got.stderr) == ("1 service, no mistakes\n", "")
+    assert sorted(app.iterdir()) == before
+
+
+# R-119: the framework is there, and so is the module; what only the module needs is not
+def test_a_dependency_that_only_the_application_uses_is_missed(check, app):
+    (app / "needed.py").unlink()
+    refused(check(interpreter(app)), "reeve.yaml:2:3: service web: plugin interpreter: cannot import server:app of %s under %s: "
+            "ModuleNotFoundError: No module named 'needed' (%s/server.py, line 1); install for this python what is missing" % (app, PYTHON, app))
+
+
+@pytest.mark.parametrize("text, words", [
+    ("app = 1 +\n", "SyntaxError"),
+    ("raise RuntimeError('no such database')\n", "RuntimeError: no such database"),
+    ("import sys; sys.exit('I will not')\n", "SystemExit: I will not"),
+    ("other = 1\n", "AttributeError: module 'server' has no attribute 'app'"),
+    ("import os; os.kill(os.getpid(), 11)\n", "importing server:app under /usr/bin/python3 was killed by signal 11"),
+    ("import os; os.write(2, b'gone\\n'); os._exit(7)\n", "importing server:app under /usr/bin/python3 ended with status 7; its last line: gone"),
+])
+def test_an_application_that_cannot_be_imported_is_refused_with_the_reason(check, app, text, words):
+    (app / "server.py").write_text(text)
+    refused(check(interpreter(app)), words)
+
+
+def test_the_import_runs_in_the_service_s_folder_with_its_environment(check, app, tmp_path):
+    (app / "server.py").write_text("import os\nassert os.getcwd() == os.environ['WANTED'], os.getcwd()\napp = 1\n")
+    accepted(check(interpreter(app, ", working-dir: %s, environment: {WANTED: %s}" % (app, app))))
+    refused(check(interpreter(app, ", working-dir: %s, environment: {WANTED: %s}" % (tmp_path, app))), "AssertionError: %s" % tmp_path)
+
+
+@pytest.mark.root
+def test_the_import_runs_as_the_service_s_user(check, app, tmp_path):
+    (app / "server.py").write_text("import os\nassert os.geteuid() != 0, 'it is root'\napp = 1\n")
+    for part in (app, *app.parents):
+        if not part.stat().st_mode & 0o001:
+            part.chmod(part.stat().st_mode | 0o055)
+    accepted(check(interpreter(app, ", user: nobody")))
+    refused(check(interpreter(app)), "AssertionError: it is root")
+
+
+def test_a_hanging_import_is_bounded_and_leaves_no_process(check, app):
+    (app / "server.py").write_text("import subprocess\nsubprocess.run(['sleep', '1000'], start_new_session=True)\n")
+    mark = "check-%d-hang" % os.getpid()
+    began = time.monotonic()
+    got = check(interpreter(app), "--timeout", "2s", env={"STORY_MARK": mark})
+    refused(got, "service web: plugin interpreter: ", "within ")
+    assert time.monotonic() - began < 30 * harness.SLACK
+    harness.until("nothing to be left", lambda: not run_by(mark))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_and_leaves_no_process(app, tmp_path, number):
+    (app / "server.py").write_text("import subprocess\nopen('%s/here', 'w').close()\nsubprocess.run(['sleep', '1000'], start_new_session=True)\n" % app)
+    (tmp_path / "reeve.yaml").write_text(interpreter(app))
+    mark = "check-%d-%d" % (os.getpid(), number)
+    p = subprocess.Popen([harness.REEVE, "check", "-c", "reeve.yaml", "--plugin-dir", harness.PLUGINS], cwd=tmp_path, stderr=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True, env=dict(os.environ, STORY_MARK=mark))
+    try:
+        harness.until("the import to begin", lambda: (app / "here").exists(), 30)
+        p.send_signal(number)
+        out, err = p.communicate(timeout=20 * harness.SLACK)
+    finally:
+        p.kill()
+    assert p.returncode == 128 + number, err
+    assert "ended the check before all was looked at" in err and "no mistakes" not in out
+    harness.until("nothing to be left", lambda: not run_by(mark))
+
+
+def test_all_findings_of_all_services_come_in_one_run_in_the_order_of_the_file(check, app, tmp_path):
+    (app / "needed.py").unlink()
+    broken = script(tmp_path / "envd", "#!/bin/sh\necho 'wrong machine' >&2\nexit 126\n")
+    got = refused(check(interpreter(app) +
+                        "  e: {plugin: envd, log: null, options: {bin: %s}}\n" % broken +
+                        "  m: {plugin: mcp-gateway, log: null, command: [/bin/sh, /nonexistent/proxy.mjs, --port, '50005', --, nosuchserver, /nonexistent/s.py]}\n"
+                        "  x: {command: [/nonexistent/x], log: null}\n"))
+    found = [line.split(" ", 1)[1] for line in got.stderr.splitlines() if line.startswith("reeve.yaml:")]
+    assert found[0].startswith("service x: cannot execute /nonexistent/x")
+    assert found[1].startswith("service web: plugin interpreter: cannot import server:app")
+    assert found[2:] == ["service e: plugin envd: %s -version ended with status 126; its last line: wrong machine" % broken,
+                         "service m: plugin mcp-gateway: cannot execute nosuchserver, the MCP server behind -- in its command",
+                         "service m: plugin mcp-gateway: cannot read /nonexistent/proxy.mjs, which its command names",
+                         "service m: plugin mcp-gateway: cannot read /nonexistent/s.py, which its command names"]
+    assert "5 errors" in got.stderr or "6 errors" in got.stderr
+
+
+def test_no_secret_is_shown_in_what_a_plugin_found(check, app):
+    (app / "server.py").write_text("import os\nraise RuntimeError('the key is ' + os.environ['MY_TOKEN'])\n")
+    got = refused(check(interpreter(app, ", environment: {OTHER: '${env.MY_TOKEN}'}"), env={"MY_TOKEN": "s3cret"}), "the key is ***")
+    assert "s3cret" not in got.stderr + got.stdout
+
+
+def test_what_cannot_be_told_is_a_warning(check):
+    accepted(check("services: {a: {plugin: interpreter, log: null, command: [/bin/true]}}"),
+             "warning: service a: plugin interpreter: its application was not imported")
+
+
+def test_a_command_in_place_of_the_options_is_followed(check, app):
+    text = "services: {a: {plugin: interpreter, log: null, command: [%s, -m, uvicorn, --app-dir, %s, 'server:app', --port, '45001']}}" % (PYTHON, app)
+    accepted(check(text))
+    (app / "needed.py").unlink()
+    refused(check(text), "No module named 'needed'")
+
+
+# R-132: the heavy part is the build's; a start does not do it again
+def test_a_boot_runs_no_check(reeve, app):
+    (app / "server.py").write_text("open('%s/imported', 'a').write('x')\napp = 1\n" % app)
+    (app / "uvicorn.py").write_text("import http.server, sys\n"
+                                    "class H(http.server.BaseHTTPRequestHandler):\n"
+                                    "    def do_GET(self):\n"
+                                    "        open('%s/asked', 'a').write('x')\n"
+                                    "        self.send_response(200)\n        self.send_header('Content-Length', '4')\n        self.end_headers()\n"
+                                    "        self.wfile.write(b'\"OK\"')\n"
+                                    "    def log_message(self, *a): pass\n"
+                                    "if __name__ == '__main__':\n"
+                                    "    http.server.HTTPServer(('127.0.0.1', int(sys.argv[sys.argv.index('--port') + 1])), H).serve_forever()\n" % app)
+    r = reeve("services: {web: {plugin: interpreter, working-dir: %s, options: {python: %s, app: 'server:app', port: %d}}}"
+              % (app, PYTHON, harness.free_port()))
+    r.wait_ready()
+    assert not (app / "imported").exists()
+    assert (app / "asked").read_text() == "x"
+    assert r.term() == 0
+
+
+# R-118: who builds without root is told what that leaves out
+@pytest.mark.root
+def test_a_user_who_may_not_become_the_service_s_is_told_what_was_not_looked_at(check, app, tmp_path):
+    (tmp_path / "reeve.yaml").write_text(interpreter(app, ", user: root") + "  b: {command: [/bin/true], log: /var/log/b.log}\n")
+    for part in (app, *app.parents, tmp_path / "reeve.yaml"):
+        part.chmod(part.stat().st_mode | 0o055)
+    got = subprocess.run(["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", harness.REEVE, "check", "-c",
+                          str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS], capture_output=True, text=True, timeout=60)
+    if "cannot load plugin" in got.stderr or "ermission denied" in got.stderr.splitlines()[0]:
+        pytest.skip("another user cannot read the build: %s" % got.stderr)
+    accepted(got, "warning: service web: nothing was looked at with its user and groups", "run it as root",
+             "warning: service b: log /var/log/b.log cannot be written as user")
