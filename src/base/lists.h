@@ -42,6 +42,7 @@
 	X(RV_WHY_ROLLBACK, "boot rolled back")                                                     \
 	X(RV_WHY_SHUTDOWN, "shutting down")                                                        \
 	X(RV_WHY_BOOT_TIMEOUT, "boot timeout")                                                     \
+	X(RV_WHY_GONE, "the adopted one is gone")                                                  \
 	X(RV_WHY_STUCK, "survived KILL")                                                           \
 	X(RV_WHY_QUITS, "says that it is stopping")
 

@@ -85,6 +85,7 @@ struct rv_await rv_core_await(const struct rv_core *c, rv_id id)
 	case RV_STARTING:
 	case RV_READY:
 	case RV_UNHEALTHY:
+	case RV_ADOPTED:
 		if (s->leaving && s->phase != RV_PHASE_SPAWN && s->phase != RV_PHASE_UPDATE)
 			on_dependents(c, s, &a);
 		else if (s->state == RV_STARTING)
@@ -99,7 +100,6 @@ struct rv_await rv_core_await(const struct rv_core *c, rv_id id)
 	case RV_STOPPED:
 	case RV_EXITED:
 	case RV_FAILED:
-	case RV_ADOPTED:
 	case RV_STATE_COUNT: break;
 	}
 	return a;

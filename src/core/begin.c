@@ -18,7 +18,7 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 	s->end_why = RV_WHY_NONE;
 	s->exited = s->answered = s->balked = s->unproven = s->was_ready = s->stuck = s->sick =
 		s->quits = false;
-	s->automatic = s->lost_ground = s->rests = false;
+	s->automatic = s->lost_ground = s->rests = s->guest = false;
 	s->grounded = true;
 	s->step = s->attempt = s->bad_health = 0;
 	s->facts = 0;
@@ -95,6 +95,10 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->ask = RV_ASK_NONE;
 	clock_proof(t, s);
+	if (s->guest) {
+		rv_guest_enter(t, s);
+		return;
+	}
 	if (!rv_machine_has(t, s, RV_HOOK_UPDATE) || RV_FAULT(30)) {
 		rv_run_enter(t, s);
 		return;
@@ -103,7 +107,7 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_ask(t, s, RV_HOOK_UPDATE, s->ready_by - t->now);
 }
 
-/* Exec succeeded: dependents that wait for `started` may go on. */
+/* Exec succeeded, or was not needed: dependents that wait for `started` may go on, unless it is a guest. */
 static void spawned(const struct rv_turn *t, struct rv_slot *s)
 {
 	const struct rv_node *n = rv_node_of(t->c, s);
@@ -115,10 +119,10 @@ static void spawned(const struct rv_turn *t, struct rv_slot *s)
 		s->phase = RV_PHASE_HOLD;
 		rv_machine_due(t, s, RV_NEVER);
 		rv_mark(t->c, s, RV_SET_STOP);
-	} else if (n->type == RV_TASK) {
+	} else if (n->type == RV_TASK && !s->guest) {
 		s->phase = RV_PHASE_TASK;
 		rv_machine_due(t, s, s->ready_by);
-	} else if (n->proof == RV_PROOF_NONE) {
+	} else if (n->proof == RV_PROOF_NONE || (s->guest && RV_FAULT(41))) {
 		s->unproven = true;
 		proven(t, s);
 	} else if (s->facts & (1u << RV_FACT_PROVED | 1u << RV_FACT_EXITED)) {
@@ -181,6 +185,10 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 {
 	bool task = rv_node_of(t->c, s)->type == RV_TASK;
 
+	if (s->guest) {
+		rv_guest_left(t, s);
+		return;
+	}
 	s->exited = s->answered = true;
 	s->exit = s->heard_exit;
 	if (!s->leaving) {
@@ -246,6 +254,10 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 {
 	switch (f) {
+	case RV_FACT_ADOPTED:
+		s->guest = true;
+		spawned(t, s);
+		break;
 	case RV_FACT_SPAWNED: spawned(t, s); break;
 	case RV_FACT_SPAWN_FAILED:
 		s->exited = s->answered = s->balked = true;
@@ -266,7 +278,6 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_EXITED: exited(t, s); break;
 	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
-	case RV_FACT_ADOPTED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_QUITS: /* its exit will tell */
 	case RV_FACT_RECREATE: break;

@@ -23,6 +23,10 @@
  * same stop steps. A life that is over is followed by what was decided when it ended: backoff,
  * exited, failed, stopped, or (its ground being gone) waiting.
  *
+ * A start whose answer is ADOPTED has no process of ours: it is probed as any other, becomes `adopted` instead of
+ * ready, is probed from then on, gets neither hook nor signal, and is let go where another would be stopped. When it
+ * ends (EXITED) or fails its check, what follows is the restart policy's; reports of loss and restarts do nothing.
+ *
  * Bounds: a start ends by ready_timeout (a task's end is its readiness), or by what the life asked for by
  * EXTEND (ten minutes at a time), but never later than boot_timeout after its START; a step of a stop may be lengthened likewise, up
  * to shutdown_timeout after the stop began; a life that has to end while
@@ -58,11 +62,11 @@ enum rv_event_kind {
 	RV_EV_RETIRE_BEGIN, /* reload phase one: forgets an earlier target */
 	RV_EV_RETIRE, /* id: must be gone before the new plan can be adopted */
 	RV_EV_RETIRE_END, /* when all retired are gone: RV_ACT_RETIRED */
-	RV_EV_ADOPTED, /* id: it runs and is not ours; becomes `adopted`, never signalled */
 	RV_EV_DISABLED, /* id: its plugin is disabled (verdict RV_FAIL) or back (RV_OK) */
 	/* answers about one life: id and generation */
 	RV_EV_SPAWNED, /* exec succeeded */
 	RV_EV_SPAWN_FAILED, /* it did not: exec, user, directory, recipe hook */
+	RV_EV_ADOPTED, /* nothing was spawned: one that is not ours runs already. EXITED tells that it is gone */
 	RV_EV_EXITED, /* the main process ended: exit */
 	RV_EV_GONE, /* nothing of the life is left (always after EXITED) */
 	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */

@@ -78,7 +78,7 @@ static uint8_t offer_of(const struct rv_turn *t, const struct rv_slot *s)
 			bits = RV_OFFER_EXITED | (task ? RV_OFFER_STARTED | RV_OFFER_READY : 0u);
 		break;
 	case RV_STARTING:
-		if (s->answered)
+		if (s->answered && !s->guest)
 			bits = RV_OFFER_STARTED;
 		break;
 	case RV_READY:
@@ -219,7 +219,7 @@ static void lose(const struct rv_turn *t, struct rv_slot *s)
 /* It lives: has it to go? */
 static void stand(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (s->leaving || s->state >= RV_STOPPING)
+	if (s->leaving || (s->state >= RV_STOPPING && s->state != RV_ADOPTED))
 		return;
 	if (!s->need || s->retired) {
 		enum rv_why why = rv_machine_why_down(t->c, s, RV_WHY_UNNEEDED);
@@ -257,9 +257,7 @@ static enum rv_tally tally_of(const struct rv_turn *t, const struct rv_slot *s)
 		return RV_TALLY_FINE;
 	if (s->done)
 		return s->state == RV_EXITED ? RV_TALLY_FINE : RV_TALLY_BAD;
-	if (s->state == RV_ADOPTED)
-		return RV_TALLY_FINE;
-	if (s->state == RV_READY || s->state == RV_UNHEALTHY)
+	if (s->state == RV_READY || s->state == RV_UNHEALTHY || s->state == RV_ADOPTED)
 		return s->leaving ? RV_TALLY_PENDING : RV_TALLY_FINE;
 	if (rv_is_alive(s))
 		return RV_TALLY_PENDING;
@@ -285,7 +283,7 @@ void rv_ground_visit(const struct rv_turn *t, struct rv_slot *s)
 	else if (!s->need || s->retired)
 		s->automatic = s->lost_ground = false; /* its next start is somebody's decision */
 	else if (s->disabled && !s->done && !s->rests && !rv_is_frozen(s) &&
-		s->state != RV_ADOPTED && rv_ground_of(s) == RV_FOOT_FIRM && !t->c->closing)
+		rv_ground_of(s) == RV_FOOT_FIRM && !t->c->closing)
 		rv_begin_refuse(t, s);
 	tally(t, s);
 	publish(t, s);

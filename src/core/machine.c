@@ -95,7 +95,7 @@ void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s)
 	const struct rv_node *n = rv_node_of(t->c, s);
 
 	rv_machine_drop(t, s);
-	if (!rv_machine_has(t, s, RV_HOOK_CLEANUP) || t->c->killed || t->c->forced ||
+	if (s->guest || !rv_machine_has(t, s, RV_HOOK_CLEANUP) || t->c->killed || t->c->forced ||
 		RV_FAULT(15)) {
 		rv_machine_conclude(t, s);
 		return;
@@ -143,7 +143,7 @@ void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
 	s->phase = RV_PHASE_NONE;
 	s->leaving = s->grounded = false;
 	s->started = s->ready = 0;
-	s->unproven = false;
+	s->unproven = s->guest = false;
 	s->facts = 0;
 	rv_machine_count(t, s, false);
 	switch ((enum rv_after)s->after) {
@@ -171,11 +171,6 @@ void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
 static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 {
 	switch (f) {
-	case RV_FACT_ADOPTED:
-		rv_machine_due(t, s, RV_NEVER);
-		s->rests = s->done = false;
-		rv_machine_state(t, s, RV_ADOPTED, RV_WHY_NONE, RV_NO_ID);
-		break;
 	case RV_FACT_RECREATE:
 		/* the replacement of a lost one has failed before: try again */
 		if (s->state != RV_FAILED || !s->lost)
@@ -198,6 +193,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		if (s->rests && !s->paused)
 			rv_machine_due(t, s, s->again_at > t->now ? s->again_at : t->now);
 		break;
+	case RV_FACT_ADOPTED:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
 	case RV_FACT_PROVED:
@@ -207,30 +203,6 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_QUITS:
 	case RV_FACT_EXITED:
 	case RV_FACT_GONE: break;
-	}
-}
-
-/* Not ours; when it ends, one of ours may take its place. */
-static void adopted(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
-{
-	switch (f) {
-	case RV_FACT_EXITED:
-		s->exit = s->heard_exit;
-		s->end_why = RV_WHY_EXIT;
-		rest(t, s, RV_WAITING, 0);
-		break;
-	case RV_FACT_GONE:
-	case RV_FACT_ADOPTED:
-	case RV_FACT_SPAWNED:
-	case RV_FACT_SPAWN_FAILED:
-	case RV_FACT_PROVED:
-	case RV_FACT_HEALTH:
-	case RV_FACT_HOOK_DONE:
-	case RV_FACT_EXTEND:
-	case RV_FACT_QUITS:
-	case RV_FACT_RECREATE:
-	case RV_FACT_CALM:
-	case RV_FACT_DUE: break;
 	}
 }
 
@@ -248,7 +220,7 @@ static void dispatch(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_UNHEALTHY: rv_run_hear(t, s, f); break;
 	case RV_STOPPING: rv_stop_hear_stopping(t, s, f); break;
 	case RV_KILLING: rv_stop_hear_killing(t, s, f); break;
-	case RV_ADOPTED: adopted(t, s, f); break;
+	case RV_ADOPTED: rv_guest_hear(t, s, f); break;
 	case RV_STATE_COUNT: break;
 	}
 }

@@ -112,6 +112,7 @@ struct rv_slot {
 	bool automatic; /* the next start is not the operator's */
 	bool exited, answered; /* main process is gone; spawn was answered */
 	bool balked; /* it could not even be spawned */
+	bool guest; /* nothing was spawned: somebody who is not ours runs already */
 	bool quits; /* it said that it is ending: no health check brings it back */
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
@@ -286,6 +287,14 @@ void rv_begin_refuse(const struct rv_turn *t, struct rv_slot *s);
 void rv_run_enter(const struct rv_turn *t, struct rv_slot *s);
 void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f);
 
+/* guest.c: what runs already and is not ours */
+void rv_guest_enter(const struct rv_turn *t, struct rv_slot *s);
+void rv_guest_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f);
+/* Instead of stopping it: `stopping` for a turn, then down. */
+void rv_guest_let_go(const struct rv_turn *t, struct rv_slot *s);
+/* It ended, or holds the place no longer. */
+void rv_guest_left(const struct rv_turn *t, struct rv_slot *s);
+
 /* stop.c: from the first signal to nothing */
 void rv_stop_begin(const struct rv_turn *t, struct rv_slot *s);
 void rv_stop_kill(const struct rv_turn *t, struct rv_slot *s);
@@ -298,6 +307,7 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 void rv_policy_start_failed(const struct rv_turn *t, struct rv_slot *s, enum rv_why why);
 void rv_policy_ended(const struct rv_turn *t, struct rv_slot *s);
 void rv_policy_unhealthy(const struct rv_turn *t, struct rv_slot *s);
+void rv_policy_guest_lost(const struct rv_turn *t, struct rv_slot *s, enum rv_why why);
 /* It ended by itself and stays so; may end reeve. */
 void rv_policy_final(
 	const struct rv_turn *t, struct rv_slot *s, enum rv_after after, enum rv_why why);

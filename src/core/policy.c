@@ -143,3 +143,10 @@ void rv_policy_unhealthy(const struct rv_turn *t, struct rv_slot *s)
 	s->recreating = false;
 	restart(t, s, RV_WHY_HEALTH);
 }
+
+/* How it ended is not known, so it did not end well. */
+void rv_policy_guest_lost(const struct rv_turn *t, struct rv_slot *s, enum rv_why why)
+{
+	s->recreating = false;
+	by_policy(t, s, why, false);
+}

@@ -63,7 +63,8 @@ static void stop(const struct rv_turn *t, struct rv_slot *s)
 {
 	uint32_t living = t->c->closing && !RV_FAULT(33) ? s->living_all : s->living;
 
-	if (!s->leaving || s->state >= RV_STOPPING || (living && !RV_FAULT(12)))
+	if (!s->leaving || (s->state >= RV_STOPPING && s->state != RV_ADOPTED) ||
+		(living && !RV_FAULT(12)))
 		return;
 	if (s->phase == RV_PHASE_SPAWN || s->phase == RV_PHASE_UPDATE)
 		return;
@@ -102,7 +103,7 @@ static void place(const struct rv_turn *t, struct rv_slot *s)
 	enum rv_footing ground = rv_ground_of(s);
 
 	rv_bits_remove(queue, t->p->nodes, rv_node_of(t->c, s)->rank);
-	if (rv_is_alive(s) || (s->state == RV_ADOPTED && !RV_FAULT(24)))
+	if (rv_is_alive(s))
 		return;
 	if (!s->need || s->retired) {
 		unwanted(t, s);

@@ -30,6 +30,10 @@ static void step(const struct rv_turn *t, struct rv_slot *s, uint32_t which)
 
 void rv_stop_begin(const struct rv_turn *t, struct rv_slot *s)
 {
+	if (s->guest && !RV_FAULT(24)) {
+		rv_guest_let_go(t, s);
+		return;
+	}
 	rv_machine_drop(t, s);
 	s->leaving = true;
 	rv_machine_state(t, s, RV_STOPPING, (enum rv_why)s->end_why, s->other);
@@ -49,6 +53,10 @@ void rv_stop_leftovers(const struct rv_turn *t, struct rv_slot *s)
 
 void rv_stop_kill(const struct rv_turn *t, struct rv_slot *s)
 {
+	if (s->guest) {
+		rv_guest_let_go(t, s);
+		return;
+	}
 	rv_machine_drop(t, s);
 	s->phase = RV_PHASE_KILL;
 	s->leaving = true;
@@ -83,6 +91,7 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	switch ((enum rv_phase)s->phase) {
 	case RV_PHASE_ASK:
 	case RV_PHASE_CLEANUP: ask_over(t, s); break;
+	case RV_PHASE_HOLD: rv_machine_conclude(t, s); break; /* a guest */
 	case RV_PHASE_STEP: step(t, s, s->step + 1); break;
 	case RV_PHASE_KILL: stuck(t, s); break;
 	case RV_PHASE_NONE:
@@ -91,7 +100,6 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	case RV_PHASE_PROBE:
 	case RV_PHASE_TASK:
 	case RV_PHASE_UPDATE:
-	case RV_PHASE_HOLD:
 	case RV_PHASE_UP: break;
 	}
 }
@@ -174,6 +182,10 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 		s->exited = s->answered = s->balked = true;
 		gone(t, s);
 		break;
+	case RV_FACT_ADOPTED:
+		s->guest = s->answered = true;
+		rv_machine_conclude(t, s);
+		break;
 	case RV_FACT_HOOK_DONE:
 		s->ask = RV_ASK_NONE;
 		ask_over(t, s);
@@ -181,7 +193,6 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 	case RV_FACT_EXITED: exited(t, s); break;
 	case RV_FACT_GONE: gone(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
-	case RV_FACT_ADOPTED:
 	case RV_FACT_EXTEND:
 	case RV_FACT_QUITS:
 	case RV_FACT_PROVED:

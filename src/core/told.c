@@ -21,9 +21,7 @@ static void touch(const struct rv_core *c, const struct rv_slot *s)
 /* Whatever was given up is forgotten; what runs well is left alone. */
 static void begin_anew(const struct rv_core *c, struct rv_slot *s)
 {
-	bool runs = rv_is_alive(s) && !s->leaving && s->state <= RV_UNHEALTHY;
-
-	if (runs || s->state == RV_ADOPTED)
+	if (rv_is_alive(s) && !s->leaving && (s->state <= RV_UNHEALTHY || s->state == RV_ADOPTED))
 		return;
 	rv_policy_forget(s);
 	s->automatic = false;
@@ -106,7 +104,7 @@ static void order_stop(const struct rv_core *c, struct rv_slot *s)
 
 static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 {
-	if (c->closing || s->state == RV_ADOPTED)
+	if (c->closing || (s->state == RV_ADOPTED && !s->leaving))
 		return;
 	want_up(c, s);
 	begin_anew(c, s);
@@ -123,8 +121,8 @@ static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 /* A report of loss. It authorises nothing by itself: what lives is asked first (confirm). */
 static void order_recreate(const struct rv_core *c, struct rv_slot *s, uint64_t generation)
 {
-	if (c->closing || s->paused || s->recreating || s->leaving || !s->need || s->held ||
-		s->retired || !rv_node_of(c, s)->recreate ||
+	if (c->closing || s->guest || s->paused || s->recreating || s->leaving || !s->need ||
+		s->held || s->retired || !rv_node_of(c, s)->recreate ||
 		(generation != s->generation && !RV_FAULT(1)))
 		return;
 	note(c, s, RV_FACT_RECREATE);
@@ -156,12 +154,6 @@ static void disable(const struct rv_core *c, struct rv_slot *s, bool disabled)
 	touch(c, s);
 }
 
-static void adopted(const struct rv_core *c, struct rv_slot *s)
-{
-	if (!rv_is_alive(s) && !c->closing)
-		note(c, s, RV_FACT_ADOPTED);
-}
-
 static void order(struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_slot *s)
 {
 	switch ((enum rv_event_kind)e->kind) {
@@ -173,7 +165,6 @@ static void order(struct rv_core *c, rv_time now, const struct rv_event *e, stru
 	case RV_EV_RESUME: order_pause(c, s, false); break;
 	case RV_EV_RETIRE: order_retire(c, s, true); break;
 	case RV_EV_RETIRE_BEGIN: order_retire(c, s, false); break;
-	case RV_EV_ADOPTED: adopted(c, s); break;
 	case RV_EV_DISABLED: disable(c, s, e->verdict != RV_OK); break;
 	case RV_EV_BOOT:
 		s->up |= rv_node_of(c, s)->enabled;
@@ -184,6 +175,7 @@ static void order(struct rv_core *c, rv_time now, const struct rv_event *e, stru
 	case RV_EV_RETIRE_END:
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
+	case RV_EV_ADOPTED:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
@@ -265,11 +257,12 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 	if (e->id >= c->plan->nodes || !c->plan->node[e->id].present)
 		return;
 	struct rv_slot *s = &rv_slots(c)[e->id];
-	bool spawning = rv_is_alive(s) && !s->answered &&
-		!(s->facts & (1u << RV_FACT_SPAWNED | 1u << RV_FACT_SPAWN_FAILED));
-	bool ours = rv_is_alive(s) || s->state == RV_ADOPTED;
+	bool spawning = !s->answered &&
+		!(s->facts &
+			(1u << RV_FACT_SPAWNED | 1u << RV_FACT_SPAWN_FAILED |
+				1u << RV_FACT_ADOPTED));
 
-	if (!ours || (e->generation != s->generation && !RV_FAULT(2)))
+	if (!rv_is_alive(s) || (e->generation != s->generation && !RV_FAULT(2)))
 		return;
 	switch ((enum rv_event_kind)e->kind) {
 	case RV_EV_SPAWNED:
@@ -279,6 +272,10 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 	case RV_EV_SPAWN_FAILED:
 		if (spawning)
 			note(c, s, RV_FACT_SPAWN_FAILED);
+		break;
+	case RV_EV_ADOPTED:
+		if (spawning)
+			note(c, s, RV_FACT_ADOPTED);
 		break;
 	case RV_EV_EXITED: life_exited(c, s, e->exit); break;
 	case RV_EV_GONE:
@@ -311,7 +308,6 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 	case RV_EV_RETIRE_BEGIN:
 	case RV_EV_RETIRE:
 	case RV_EV_RETIRE_END:
-	case RV_EV_ADOPTED:
 	case RV_EV_DISABLED: break;
 	}
 }
@@ -339,10 +335,10 @@ void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, str
 	case RV_EV_PAUSE:
 	case RV_EV_RESUME:
 	case RV_EV_RETIRE:
-	case RV_EV_ADOPTED:
 	case RV_EV_DISABLED: orders(c, now, e); break;
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
+	case RV_EV_ADOPTED:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:

@@ -111,6 +111,19 @@ static void law_bounds(struct sim *s, rv_id id)
 		convict(s, "%u resists and nobody says so", id);
 }
 
+/* One that is not ours is let go as soon as it is gone, or nobody stands on it and nobody wants it. */
+static void law_guest(struct sim *s, rv_id id)
+{
+	const struct record *r = &s->record[id];
+
+	if (r->state != RV_ADOPTED)
+		return;
+	if (r->gone)
+		convict(s, "%u is adopted and gone", id);
+	if (!(law_look(s, id).flags & RV_LOOK_NEEDED) && !carries(s, id))
+		convict(s, "%u is adopted though nobody wants it", id);
+}
+
 /* What the main process left behind is asked to leave before it is killed. */
 static void law_strays(struct sim *s, rv_id id)
 {
@@ -159,6 +172,7 @@ void law_settled(struct sim *s)
 		law_bounds(s, id);
 		law_limit(s, id);
 		law_strays(s, id);
+		law_guest(s, id);
 	}
 	if (s->closing_since && !s->over &&
 		s->now > s->closing_since + s->graph->plan.shutdown_timeout +
@@ -213,10 +227,10 @@ static bool rests(const struct sim *s, rv_id id)
 	switch (l.state) {
 	case RV_STOPPED: return !needed || l.why == RV_WHY_DEPENDENCY;
 	case RV_WAITING: return needed && waits_well(s, id);
-	case RV_READY: return needed;
+	case RV_READY:
+	case RV_ADOPTED: return needed;
 	case RV_EXITED:
-	case RV_FAILED:
-	case RV_ADOPTED: return true;
+	case RV_FAILED: return true;
 	case RV_QUEUED:
 	case RV_STARTING:
 	case RV_UNHEALTHY:

@@ -28,7 +28,7 @@ struct rv_look law_look(const struct sim *s, rv_id id)
 static bool is_idle(enum rv_state s)
 {
 	return s == RV_STOPPED || s == RV_WAITING || s == RV_QUEUED || s == RV_BACKOFF ||
-		s == RV_EXITED || s == RV_FAILED || s == RV_ADOPTED;
+		s == RV_EXITED || s == RV_FAILED;
 }
 
 bool law_all_is_killed(const struct sim *s)
@@ -69,9 +69,9 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 	case RV_EV_SHUTDOWN:
 	case RV_EV_FORCE:
 	case RV_EV_RETIRE_END:
-	case RV_EV_ADOPTED:
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
+	case RV_EV_ADOPTED:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
@@ -116,6 +116,8 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 		return;
 	if (e->kind == RV_EV_SPAWNED && !s->truth[e->id].spawning)
 		r->answered = true;
+	if (e->kind == RV_EV_ADOPTED && !s->truth[e->id].spawning && !r->answered)
+		r->answered = r->guest = true;
 	if (e->kind == RV_EV_SPAWN_FAILED && !r->answered) {
 		r->gone = r->exited = true;
 		r->ended_turn = s->turn;
@@ -125,7 +127,7 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 		if (!r->exited || e->kind == RV_EV_GONE)
 			r->ended_turn = s->turn;
 		r->exited = true;
-		r->gone |= e->kind == RV_EV_GONE;
+		r->gone |= e->kind == RV_EV_GONE || r->guest;
 	}
 	if (e->kind == RV_EV_PROVED) {
 		r->proved |= e->verdict == RV_OK;
@@ -181,7 +183,8 @@ bool law_is_satisfied(const struct sim *s, const struct rv_edge *e)
 		return ready || (task && done) ||
 			(task && s->record[e->on].exited && l.exit == 0 &&
 				(l.state == RV_STOPPING || l.state == RV_KILLING)) ||
-			(l.state == RV_STARTING && s->record[e->on].answered);
+			(l.state == RV_STARTING && s->record[e->on].answered &&
+				!s->record[e->on].guest);
 	case RV_UNTIL_READY: return ready || (task && done);
 	case RV_UNTIL_EXITED: return done;
 	}
@@ -203,7 +206,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 	const struct rv_node *n = &s->graph->node[a->id];
 	struct rv_look l = law_look(s, a->id);
 
-	if (r->alive || r->state == RV_ADOPTED)
+	if (r->alive)
 		convict(s, "%u was started twice", a->id);
 	if (a->generation <= r->generation)
 		convict(s, "%u got generation %llu again", a->id,
@@ -302,7 +305,7 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 	r->ask = ask;
 	if (a->timeout < 0)
 		convict(s, "%u is asked with a bound that has passed", a->id);
-	if (ask == ASK_PROBE && a->timeout > n->ready_timeout &&
+	if (ask == ASK_PROBE && r->state != RV_ADOPTED && a->timeout > n->ready_timeout &&
 		a->timeout > law_most_start(s, r) - s->now)
 		convict(s, "%u is probed for longer than it may take", a->id);
 	if (ask < ASK_PROBE && !(n->hooks & RV_HAS(ask)))
@@ -324,10 +327,10 @@ static void law_concluded(struct sim *s, const struct rv_action *a, struct recor
 {
 	const struct truth *t = &s->truth[a->id];
 
-	if (t->tree || t->spawning || !r->gone)
+	if (!r->guest && (t->tree || t->spawning || !r->gone))
 		convict(s, "%u is said to be down while it lives", a->id);
 	if ((s->graph->node[a->id].hooks & RV_HAS(RV_HOOK_CLEANUP)) && !r->cleaned && !r->exempt &&
-		!law_all_is_killed(s))
+		!r->guest && !law_all_is_killed(s))
 		convict(s, "%u was not cleaned up", a->id);
 	if (r->ask != ASK_NONE)
 		convict(s, "%u is down with a question in flight", a->id);
@@ -363,7 +366,13 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		r->due = law_look(s, a->id).due;
 		r->ordered = false;
 	}
+	if (state == RV_ADOPTED && !r->guest)
+		convict(s, "%u is adopted and was spawned", a->id);
+	if (state == RV_ADOPTED && n->proof == RV_PROOF_PROBE && !r->proved)
+		convict(s, "%u is adopted without proof", a->id);
 	if (state == RV_READY && r->state == RV_STARTING) {
+		if (r->guest)
+			convict(s, "%u is ready and is not ours", a->id);
 		if (n->proof == RV_PROOF_PROBE && !r->proved)
 			convict(s, "%u is ready without proof", a->id);
 		if ((n->hooks & RV_HAS(RV_HOOK_UPDATE)) && !r->updated && !r->exempt)
@@ -448,7 +457,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 		kind != RV_ACT_STATE) {
 		if (!r->alive || a->generation != r->generation)
 			convict(s, "action %d for a life that is not", kind);
-		if (r->state == RV_ADOPTED)
+		if (r->guest && kind != RV_ACT_PROBE && kind != RV_ACT_DROP)
 			convict(s, "action %d for %u, which is not ours", kind, a->id);
 	}
 	switch (kind) {

@@ -6,8 +6,8 @@
 const char *event_name(enum rv_event_kind k)
 {
 	static const char *const names[] = {"BOOT", "START", "STOP", "RESTART", "RECREATE", "PAUSE",
-		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "ADOPTED",
-		"DISABLED", "SPAWNED", "SPAWN_FAILED", "EXITED", "GONE", "PROVED", "HEALTH",
+		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "DISABLED",
+		"SPAWNED", "SPAWN_FAILED", "ADOPTED", "EXITED", "GONE", "PROVED", "HEALTH",
 		"HOOK_DONE", "EXTEND", "QUITS"};
 
 	return names[k];
@@ -25,7 +25,7 @@ static struct rv_event random_order(struct dice *d)
 {
 	static const uint8_t kinds[] = {RV_EV_START, RV_EV_START, RV_EV_STOP, RV_EV_STOP,
 		RV_EV_RESTART, RV_EV_RECREATE, RV_EV_RECREATE, RV_EV_PAUSE, RV_EV_RESUME,
-		RV_EV_DISABLED, RV_EV_ADOPTED};
+		RV_EV_DISABLED};
 	struct rv_event e = {
 		.kind = kinds[below(d, sizeof(kinds))],
 		.id = (rv_id)below(d, GRAPH_NODES),
@@ -34,9 +34,7 @@ static struct rv_event random_order(struct dice *d)
 
 	if (e.kind == RV_EV_RECREATE)
 		e.generation = one_in(d, 3); /* so many lives ago */
-	else if (e.kind == RV_EV_ADOPTED && !one_in(d, 3))
-		e.kind = RV_EV_RESUME;
-	if (one_in(d, 12) && e.kind != RV_EV_RECREATE && e.kind != RV_EV_ADOPTED)
+	if (one_in(d, 12) && e.kind != RV_EV_RECREATE)
 		e.id = RV_NO_ID;
 	return e;
 }

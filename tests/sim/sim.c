@@ -34,7 +34,7 @@ static const char *const faults[] = {
 	[21] = "a restart does not wait its backoff",
 	[22] = "the shutdown deadline passes unheard",
 	[23] = "it is over while something lives",
-	[24] = "a service is started over one that is not ours",
+	[24] = "one that is not ours is stopped",
 	[25] = "a start permit is not returned",
 	[26] = "a reload forgets the generations of a slot",
 	[27] = "a dependent does not wait until its dependency is ready",
@@ -51,6 +51,8 @@ static const char *const faults[] = {
 	[38] = "a start or a stop gets all the time that it asks for",
 	[39] = "a stop does not get the time that it asks for",
 	[40] = "what says that it is stopping is still ready",
+	[41] = "one that is not ours is taken for the service without proof",
+	[42] = "the end of one that is not ours is not heard",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

@@ -51,6 +51,7 @@ struct record {
 	enum rv_why why;
 	uint64_t generation, recreate_of, confirmed_lost;
 	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
+	bool guest; /* not ours */
 	bool quits, extended, narrow, spared, leaving_seen, stuck, killed, was_ready_once,
 		uncounted;
 	int ask; /* -1, or a hook number; 100: probe, 101: health */

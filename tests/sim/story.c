@@ -199,8 +199,8 @@ static void retire(struct stage *st)
 static bool event(struct stage *st, char *text)
 {
 	static const char *const verbs[] = {"boot", "start", "stop", "restart", "recreate", "pause",
-		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "adopted",
-		"disabled", "spawned", "spawn-failed", "exited", "gone", "proved", "health", "hook",
+		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "disabled",
+		"spawned", "spawn-failed", "adopted", "exited", "gone", "proved", "health", "hook",
 		"extend", "quits", NULL};
 	static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME) NULL};
 	static const char *const verdicts[] = {"ok", "retry", "fail", NULL};

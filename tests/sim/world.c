@@ -99,9 +99,13 @@ static void start(struct sim *s, const struct rv_action *a, struct dice *d)
 		return; /* hangs */
 	if (!s->honest && one_in(d, 9))
 		e.kind = RV_EV_SPAWN_FAILED;
+	else if (one_in(d, 12))
+		e.kind = RV_EV_ADOPTED;
 	world_push(s, at, &e, false);
 	if (!s->honest && one_in(d, 10))
 		world_push(s, at + lag(s, d), &e, true);
+	if (e.kind == RV_EV_ADOPTED)
+		return;
 	if (s->honest)
 		exits[0] == 0 && task ? push_end(s, a, d, at + 3 * RV_MS, 0, true) : (void)0;
 	else if (task ? !one_in(d, 10) : one_in(d, 3))
@@ -226,6 +230,7 @@ bool world_happens(struct sim *s, const struct pending *p)
 		t->tree = t->main = true;
 		return true;
 	case RV_EV_SPAWN_FAILED:
+	case RV_EV_ADOPTED:
 		if (!t->spawning)
 			return false;
 		t->spawning = false;
@@ -257,7 +262,6 @@ bool world_happens(struct sim *s, const struct pending *p)
 	case RV_EV_RETIRE_BEGIN:
 	case RV_EV_RETIRE:
 	case RV_EV_RETIRE_END:
-	case RV_EV_ADOPTED:
 	case RV_EV_DISABLED: break;
 	}
 	return true;
