@@ -6,7 +6,11 @@ check_PROGRAMS += tests/unit/base
 tests_unit_base_SOURCES = tests/unit/base.c
 tests_unit_base_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_base_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/base
+check_PROGRAMS += tests/unit/regex
+tests_unit_regex_SOURCES = tests/unit/regex.c
+tests_unit_regex_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_regex_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/base tests/unit/regex
 endif
 
 if HAVE_CMOCKA
