@@ -85,7 +85,8 @@ static void choose_plugin(
 
 static bool has_check(const struct rv_check *k)
 {
-	return k->has_fd || k->notify || k->tcp || k->http_url || k->exec;
+	return k->has_fd || k->notify || k->log_regex || k->tcp || k->unix_path || k->http ||
+		k->file || k->exec;
 }
 
 static void settle_readiness(struct rv_detail *d)

@@ -16,6 +16,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/keys.h"
+#include "base/regex.h"
+#include "base/want.h"
 #include "core/plan.h"
 
 /* All mistakes of one run, one a line: "file:line:column: text (did you mean ...)". */
@@ -96,7 +98,13 @@ struct rv_check {
 	uint8_t tcp_ip[16];
 	uint16_t tcp_port;
 	bool tcp_v6;
-	const char *http_url; /* or NULL */
+	const char *unix_path; /* of a socket, or NULL */
+	const char *http_url; /* or NULL; the same as http->url */
+	const struct rv_want *http; /* or NULL */
+	const char *file; /* or NULL */
+	bool file_anew; /* it counts only once it has appeared, or changed, in this life */
+	const char *log_line; /* as written, or NULL */
+	const struct rv_regex *log_regex; /* of log_line */
 	const char *const *exec; /* argv or NULL */
 	bool plugin; /* the plugin's probe hook */
 	rv_time timeout; /* ready: whole; 0 never happens */

@@ -11,6 +11,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/environ.c \
 	src/conf/expand.c \
 	src/conf/graph.c \
+	src/conf/http.c \
 	src/conf/keys.c \
 	src/conf/mask.c \
 	src/conf/net.c \
@@ -18,6 +19,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/plan.c \
 	src/conf/ports.c \
 	src/conf/print.c \
+	src/conf/ready.c \
 	src/conf/schema.c src/conf/schema.h \
 	src/conf/service.c \
 	src/conf/socket.c \

@@ -57,10 +57,29 @@ static uint64_t hash_listen(uint64_t h, const struct rv_listen *l)
 	return hash_text(hash_text(h, l->owner), l->group);
 }
 
+static uint64_t hash_statuses(uint64_t h, struct rv_status_list list)
+{
+	for (uint32_t i = 0; i < list.count; i++)
+		h = mix(mix(h, list.at[i].from), list.at[i].to);
+	return mix(h, list.count);
+}
+
+static uint64_t hash_want(uint64_t h, const struct rv_want *w)
+{
+	h = hash_list(hash_text(hash_text(h, w->url), w->method), w->headers);
+	h = mix(hash_text(h, w->send), (uint64_t)w->timeout);
+	h = hash_statuses(hash_statuses(hash_statuses(h, w->status), w->retry), w->fail);
+	for (uint32_t i = 0; i < w->json_count; i++)
+		h = hash_text(
+			hash_text(mix(h, w->json[i].kind), w->json[i].path), w->json[i].value);
+	return mix(hash_text(hash_text(h, w->body), w->regex), w->patient);
+}
+
 static uint64_t hash_ready(uint64_t h, const struct rv_check *k)
 {
 	h = mix(mix(mix(h, k->has_fd), (uint64_t)k->fd), k->notify);
-	h = hash_text(hash_text(h, k->http_url), NULL);
+	h = hash_text(hash_text(hash_text(h, k->log_line), k->unix_path), k->file);
+	h = k->http ? hash_want(h, k->http) : mix(h, 6);
 	if (k->tcp)
 		h = mix(mix(hash_bytes(h, k->tcp_ip, sizeof(k->tcp_ip)), k->tcp_port), k->tcp_v6);
 	return mix(hash_list(h, k->exec), k->plugin);

@@ -234,6 +234,58 @@ static void print_sockets(const struct sheet *p, const struct rv_service *s)
 		rv_buf_fmt(to, "%s\n", s->adopts ? " (running already: adopted)" : "");
 }
 
+static void print_statuses(struct rv_buf *to, const char *what, struct rv_status_list list)
+{
+	for (uint32_t i = 0; i < list.count; i++) {
+		rv_buf_fmt(to, "%s%u", i ? " " : what, (unsigned)list.at[i].from);
+		if (list.at[i].to != list.at[i].from)
+			rv_buf_fmt(to, "-%u", (unsigned)list.at[i].to);
+	}
+}
+
+/* Names of headers only: values may be secrets. */
+static void print_http(const struct sheet *p, const struct rv_want *w)
+{
+	struct rv_buf *to = p->to;
+
+	rv_buf_str(to, "http ");
+	if (strcmp(w->method, "GET") != 0)
+		rv_buf_fmt(to, "%s ", w->method);
+	add_text(p, w->url);
+	for (size_t i = 0; w->headers && w->headers[i]; i++)
+		rv_buf_fmt(to, "%s%.*s", i ? " " : " with ", (int)strcspn(w->headers[i], ":"),
+			w->headers[i]);
+	print_statuses(to, ": status ", w->status);
+	print_statuses(to, ": retry ", w->retry);
+	print_statuses(to, ": fail ", w->fail);
+	if (w->body) {
+		rv_buf_str(to, ": body ");
+		add_word(p, w->body);
+	}
+	for (uint32_t i = 0; i < w->json_count; i++) {
+		rv_buf_str(to, i ? " " : ": json ");
+		add_word(p, w->json[i].path);
+		if (w->json[i].kind != RV_MEMBER_THERE)
+			rv_buf_str(to, "=");
+		if (w->json[i].kind != RV_MEMBER_THERE)
+			add_word(p, w->json[i].value);
+	}
+	if (w->regex) {
+		rv_buf_str(to, ": regex ");
+		add_word(p, w->regex);
+	}
+	rv_buf_str(to, ", ");
+}
+
+static void print_kind(const struct sheet *p, const char *kind, const char *text)
+{
+	if (!text)
+		return;
+	rv_buf_fmt(p->to, "%s ", kind);
+	add_word(p, text);
+	rv_buf_str(p->to, ", ");
+}
+
 static void print_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
@@ -252,13 +304,13 @@ static void print_ready(const struct sheet *p, const struct rv_service *s)
 		rv_buf_fmt(to, "fd %d, ", k->fd);
 	if (k->notify)
 		rv_buf_fmt(to, "notify by %s, ", k->notify == RV_NOTIFY_MAIN ? "main" : "tree");
+	print_kind(p, "log-line", k->log_line);
+	print_kind(p, "file", k->file);
+	print_kind(p, "unix", k->unix_path);
 	if (k->tcp)
 		rv_buf_fmt(to, "tcp %s, ", k->tcp);
-	if (k->http_url) {
-		rv_buf_str(to, "http ");
-		add_text(p, k->http_url);
-		rv_buf_str(to, ", ");
-	}
+	if (k->http)
+		print_http(p, k->http);
 	if (k->exec) {
 		rv_buf_str(to, "exec ");
 		add_argv(p, k->exec);

@@ -1,12 +1,10 @@
-/* What a service binds, and how it is seen to be ready. */
+/* What a service binds. */
 #include "conf/whole.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
-
-#define LONG_TIME (366 * 86400 * RV_SEC)
 
 /* --- ports and listeners ---------------------------------------------------------------------- */
 
@@ -155,141 +153,4 @@ void rv_service_listen(
 	}
 	d->s.listen = r->listen = list;
 	d->s.listen_count = r->listen_count = v->count;
-}
-
-/* --- ready ------------------------------------------------------------------------------------ */
-
-static void read_ready_fd(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_check *k = to;
-	int64_t n;
-
-	(void)row;
-	k->has_fd = true;
-	if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "auto")) {
-		k->fd_auto = true;
-	} else if (rv_read_integer(v, &n) && n >= 3 && n <= 1023) {
-		k->fd = (int)n;
-	} else {
-		k->has_fd = false;
-		rv_read_refuse(r, v, "auto or a number from 3 to 1023 (without quotes)");
-	}
-}
-
-/* true is what most mean by it: any process of the service, so that a wrapper or a script may say it, too. */
-static void read_ready_notify(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_check *k = to;
-	bool on;
-
-	(void)row;
-	if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "main"))
-		k->notify = RV_NOTIFY_MAIN;
-	else if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "tree"))
-		k->notify = RV_NOTIFY_TREE;
-	else if (v->kind == RV_TREE_SCALAR && v->style == RV_TREE_PLAIN &&
-		rv_text_bool(v->text, &on))
-		k->notify = on ? RV_NOTIFY_TREE : RV_NOTIFY_NONE;
-	else
-		rv_read_refuse(r, v, "true, false, main or tree");
-}
-
-static void read_ready_tcp(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_check *k = to;
-	const char *s = rv_read_scalar(r, v, "an address");
-
-	(void)row;
-	s = s ? rv_read_expand(r, v, s) : NULL;
-	if (s && rv_net_address(s, true, k->tcp_ip, &k->tcp_port, &k->tcp_v6))
-		k->tcp = strchr(s, ':') ? s : rv_arena_fmt(r->arena, "127.0.0.1:%s", s);
-	else if (s)
-		rv_read_refuse(r, v, "a port, or a numeric address such as \"127.0.0.1:8080\"");
-}
-
-static void read_url(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_check *k = to;
-	const char *s = rv_read_scalar(r, v, "a URL");
-
-	(void)row;
-	s = s ? rv_read_expand(r, v, s) : NULL;
-	if (!s)
-		return;
-	if (strncmp(s, "http://", 7) != 0 || !s[7])
-		rv_read_refuse(r, v, "a URL that begins with http:// (reeve speaks no TLS)");
-	else
-		k->http_url = s;
-}
-
-static const struct rv_row http_rows[] = {
-	{"url", read_url, 0, NULL, 0, 0, NULL, false},
-};
-static const struct rv_table http_table = RV_TABLE(http_rows);
-
-static void read_http(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	(void)row;
-	if (rv_read_table(r, &http_table, v, to) && !rv_tree_get(v, "url"))
-		rv_read_complain(r, v->at, "needs a url");
-}
-
-static void read_exec(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	(void)row;
-	*(const char *const **)to = rv_read_argv(r, v);
-}
-
-#define CHECK_AT(member) offsetof(struct rv_check, member)
-static const struct rv_row ready_rows[] = {
-	{"fd", read_ready_fd, 0, NULL, 0, 0, NULL, true},
-	{"notify", read_ready_notify, 0, NULL, 0, 0, NULL, false},
-	{"tcp", read_ready_tcp, 0, NULL, 0, 0, NULL, false},
-	{"http", read_http, 0, NULL, 0, 0, &http_table, false},
-	{"exec", read_exec, CHECK_AT(exec), NULL, 0, 0, NULL, false},
-	{"timeout", rv_read_duration, CHECK_AT(timeout), NULL, RV_MS, LONG_TIME, NULL, false},
-	{"attempt-timeout", rv_read_duration, CHECK_AT(attempt_timeout), NULL, RV_MS, LONG_TIME,
-		NULL, false},
-};
-const struct rv_table rv_ready_table = RV_TABLE(ready_rows);
-
-void rv_service_number_fd(struct rv_read *r, const struct rv_tree *service)
-{
-	const struct rv_tree *v = rv_tree_get(rv_tree_get(service, "ready"), "fd");
-	const struct rv_tree *listen = rv_tree_get(service, "listen");
-	int first = 3 + (listen && listen->kind == RV_TREE_LIST ? (int)listen->count : 0);
-	int64_t n;
-
-	if (!v || v->kind != RV_TREE_SCALAR)
-		return;
-	if (!strcmp(v->text, "auto")) {
-		r->ready_fd = first;
-		return;
-	}
-	if (!rv_read_integer(v, &n) || n < 3 || n > 1023)
-		return;
-	r->ready_fd = (int)n;
-	if (n < first)
-		rv_complain(r->c, v->at,
-			"ready.fd of service '%s' is %d, but descriptors 3 to %d are "
-			"its listeners: use %d or more, or auto",
-			r->service, (int)n, first - 1, first);
-}
-
-void rv_service_ready(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_detail *d = to;
-
-	(void)row;
-	d->s.ready.at = v->at;
-	d->timeout_given = rv_tree_get(v, "timeout") != NULL;
-	rv_read_table(r, &rv_ready_table, v, &d->s.ready);
-	if (d->s.ready.fd_auto)
-		d->s.ready.fd = r->ready_fd;
 }

@@ -94,10 +94,18 @@ const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const 
 /* Fills env and its parts. recipe: a plugin's additions, or NULL. */
 void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe);
 /* socket.c */
-extern const struct rv_table rv_listen_table, rv_ready_table;
-rv_row_reader rv_service_ports, rv_service_listen, rv_service_ready;
+extern const struct rv_table rv_listen_table;
+rv_row_reader rv_service_ports, rv_service_listen;
+/* ready.c */
+extern const struct rv_table rv_ready_table;
+rv_row_reader rv_service_ready;
 /* Only what gives ready.fd its number: done first, since other keys may refer to it. */
 void rv_service_number_fd(struct rv_read *r, const struct rv_tree *service);
+/* http.c */
+extern const struct rv_table rv_http_table;
+rv_row_reader rv_read_http; /* struct rv_check */
+/* NULL: complained about at v. */
+const struct rv_regex *rv_read_regex(struct rv_read *r, const struct rv_tree *v);
 /* ending.c */
 extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
 rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;

@@ -51,6 +51,9 @@ struct rv_capture {
 	const struct stream *midway; /* whose overlong line is only begun */
 	struct rv_follower *followers;
 	bool telling; /* followers are being called */
+	/* who waits for a line of this life; NULL: nobody */
+	void (*watch)(void *ctx, unsigned which, const char *bytes, size_t n);
+	void *watch_ctx;
 	int child[2]; /* the child's ends, between begin and spawned */
 	uid_t owner; /* of the pipes; (uid_t)-1: ours */
 	uint64_t lost; /* to a slow outlet */
@@ -95,6 +98,8 @@ static void pass(void *arg, const char *bytes, size_t n)
 	if (c->midway && c->midway != s)
 		sink(c, c->midway->which, "\n", 1);
 	c->midway = bytes[n - 1] == '\n' ? NULL : s;
+	if (c->watch && !s->old)
+		c->watch(c->watch_ctx, s->which, bytes, n);
 	sink(c, s->which, bytes, n);
 }
 
@@ -379,6 +384,13 @@ void rv_capture_unfollow(struct rv_capture *c, struct rv_follower *f)
 		at = &(*at)->next;
 	*at = f->next;
 	free(f);
+}
+
+void rv_capture_watch(struct rv_capture *c,
+	void (*line)(void *ctx, unsigned which, const char *bytes, size_t n), void *ctx)
+{
+	c->watch = line;
+	c->watch_ctx = ctx;
 }
 
 uint64_t rv_capture_lost(const struct rv_capture *c)

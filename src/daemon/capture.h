@@ -54,6 +54,11 @@ struct rv_follower;
 struct rv_follower *rv_capture_follow(
 	struct rv_capture *c, void (*more)(void *ctx, const char *bytes, size_t n), void *ctx);
 void rv_capture_unfollow(struct rv_capture *c, struct rv_follower *f);
+/* Calls `line` with the lines of the present life, and of the next one, as they come: n bytes, whole lines but
+   for pieces of one that is too long. Those of earlier lives, which may still come, are left out. One watcher;
+   it may end it from inside. NULL ends it. */
+void rv_capture_watch(struct rv_capture *c,
+	void (*line)(void *ctx, unsigned which, const char *bytes, size_t n), void *ctx);
 /* Bytes lost so far to a full disk, a slow reader and the like. */
 uint64_t rv_capture_lost(const struct rv_capture *c);
 

@@ -317,6 +317,8 @@ static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, s
 	h->prober = rv_prober_create(&w->prober, s, h->facts.generation, &s->ready, &h->context);
 	if (!h->prober)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (s->ready.log_regex)
+		rv_prober_listen(h->prober, h->capture);
 	if (s->ready.has_fd)
 		*ready_fd = rv_prober_fd(h->prober, e);
 	return !s->ready.has_fd || *ready_fd >= 0;

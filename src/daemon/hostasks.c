@@ -76,7 +76,6 @@ void rv_link_get_free(struct rv_hostlink *h, struct rv_host_http *g)
 	h->gets[g->ask.id & ~RV_HP_GET_BIT] = NULL;
 	h->get_count--;
 	free(g->ask.why);
-	free(g->url);
 	free(g);
 }
 
@@ -201,7 +200,7 @@ static bool post_get(struct rv_hostlink *h, struct rv_host_http *g, rv_time left
 	m.u.get = (struct rv_hp_get){.call = g->ask.number,
 		.id = g->ask.id,
 		.dir = h->conf->plugin_dir,
-		.url = g->url,
+		.want = *g->want,
 		.timeout = left};
 	return rv_link_post(h, &m);
 }

@@ -44,7 +44,7 @@ struct rv_slot { /* one a service that was ever asked for */
 
 struct rv_host_http {
 	struct rv_ask ask;
-	char *url;
+	const struct rv_want *want; /* who asked keeps it */
 	void (*done)(void *arg, enum rv_verdict v, const char *why);
 	void *arg;
 };

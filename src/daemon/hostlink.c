@@ -419,18 +419,16 @@ void rv_hostlink_drop(struct rv_hostlink *h, rv_id id)
 	rv_link_rest(h);
 }
 
-struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_time timeout,
-	void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
+struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want *want,
+	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
 {
 	struct rv_host_http *g = calloc(1, sizeof(*g));
 
-	if (g)
-		g->url = strdup(url);
-	if (!g || !g->url || !rv_link_get_add(h, g)) {
-		free(g ? g->url : NULL);
+	if (!g || !rv_link_get_add(h, g)) {
 		free(g);
 		return NULL;
 	}
+	g->want = want;
 	g->done = done;
 	g->arg = arg;
 	g->ask.got = true;

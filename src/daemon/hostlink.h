@@ -77,11 +77,11 @@ void rv_hostlink_call(struct rv_hostlink *h, const struct rv_host_facts *facts, 
 	rv_time timeout);
 void rv_hostlink_drop(struct rv_hostlink *h, rv_id id);
 
-/* `ready: {http: ...}`: GET url through the host's client; expects 2xx (200..299). done is called once,
-   unless dropped; why as in probe.h. Returns a handle. */
+/* `ready: {http: ...}`: asks through the host's client, and judges the answer by what is wanted (which must
+   live until then). done is called once, unless dropped; why as in probe.h. Returns a handle. */
 struct rv_host_http;
-struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_time timeout,
-	void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg);
+struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want *want,
+	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg);
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g);
 
 /* pid of the host, 0: not running (for status and `reevectl version`). */

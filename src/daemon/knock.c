@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "sys/fd.h"
@@ -95,6 +96,39 @@ enum rv_knocked rv_knock_start(
 	ev_io_set(&k->io, rv_fd_steal(&fd), EV_WRITE);
 	ev_io_start(k->loop, &k->io);
 	return RV_KNOCK_WAIT;
+}
+
+static bool connect_unix(int type, const struct sockaddr_un *to, pid_t *peer, int *error)
+{
+	rv_auto_fd fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)to, sizeof(*to))) {
+		*error = errno;
+		return false;
+	}
+	*peer = 0;
+	if (type != SOCK_DGRAM && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len))
+		*peer = who.pid;
+	return true;
+}
+
+enum rv_knocked rv_knock_unix(struct rv_knock *k, const char *path, int *error)
+{
+	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM};
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(to.sun_path)) {
+		*error = ENAMETOOLONG;
+		return RV_KNOCK_NO;
+	}
+	strcpy(to.sun_path, path);
+	*error = EPROTOTYPE; /* it is a socket of another type */
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && *error == EPROTOTYPE; i++)
+		if (connect_unix(types[i], &to, &k->peer, error))
+			return RV_KNOCK_YES;
+	return RV_KNOCK_NO;
 }
 
 void rv_knock_stop(struct rv_knock *k)

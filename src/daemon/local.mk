@@ -53,10 +53,12 @@ src_daemon_libdaemon_a_SOURCES += \
 # Whether services are ready.
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/knock.c src/daemon/knock.h \
+	src/daemon/newfile.c src/daemon/newfile.h \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/notifysock.c src/daemon/notifysock.h \
 	src/daemon/probe.c src/daemon/probe.h \
 	src/daemon/readyfd.c src/daemon/readyfd.h \
+	src/daemon/readyline.c src/daemon/readyline.h \
 	src/daemon/trial.c src/daemon/trial.h
 
 # The control socket.

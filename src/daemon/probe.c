@@ -9,11 +9,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/names.h"
 #include "base/text.h"
+#include "daemon/holder.h"
 #include "daemon/knock.h"
+#include "daemon/newfile.h"
+#include "daemon/proc.h"
 #include "daemon/readyfd.h"
+#include "daemon/readyline.h"
 #include "daemon/trial.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -23,7 +28,19 @@
 
 enum { URL_SHOWN = 600 }; /* bytes of a URL in a sentence */
 
-enum kind { KIND_FD, KIND_NOTIFY, KIND_TCP, KIND_HTTP, KIND_PLUGIN, KIND_EXEC, KIND_END };
+/* First what the service tells by itself. */
+enum kind {
+	KIND_FD,
+	KIND_NOTIFY,
+	KIND_LOG,
+	KIND_FILE,
+	KIND_UNIX,
+	KIND_TCP,
+	KIND_HTTP,
+	KIND_PLUGIN,
+	KIND_EXEC,
+	KIND_END
+};
 enum asked { ASKED_YES, ASKED_WAIT, ASKED_OVER };
 
 struct rv_prober {
@@ -33,8 +50,11 @@ struct rv_prober {
 	const struct rv_check *check;
 	const struct rv_spawn *context;
 
-	struct rv_readyfd ready; /* of this whole life */
-	bool notified; /* READY=1 came, in this whole life */
+	/* of this whole life */
+	struct rv_readyfd ready;
+	bool notified; /* READY=1 came */
+	struct rv_readyline line;
+	struct rv_newfile file;
 
 	/* the attempt */
 	bool open; /* asked, not answered yet */
@@ -111,6 +131,22 @@ static const char *reason(int error, char *to, size_t size)
 	return to;
 }
 
+/* What is being asked, for a sentence. */
+static const char *subject(const struct rv_prober *p, char *to, size_t size)
+{
+	char url[URL_SHOWN];
+
+	if (p->kind == KIND_TCP)
+		snprintf(to, size, "tcp %s", p->check->tcp);
+	else if (p->kind == KIND_HTTP)
+		snprintf(to, size, "%s %s", p->check->http->method,
+			rv_text_url(p->check->http_url, url, sizeof(url)));
+	else
+		snprintf(to, size, "%s",
+			p->kind == KIND_EXEC ? p->check->exec[0] : "the probe hook");
+	return to;
+}
+
 /* Time left for the active kinds; the first of them starts the clock. */
 static rv_time time_left(struct rv_prober *p)
 {
@@ -182,7 +218,80 @@ const char *rv_prober_waits(const struct rv_prober *p)
 		return NULL;
 	if (p->kind == KIND_NOTIFY)
 		return "READY=1 has not come on NOTIFY_SOCKET";
+	if (p->kind == KIND_LOG)
+		return "no line of its output has a match for ready.log-line";
 	return p->kind == KIND_FD ? "no line has come on the ready descriptor" : NULL;
+}
+
+/* ---- log-line */
+
+static void on_line(void *arg)
+{
+	struct rv_prober *p = arg;
+
+	if (p->open && p->kind == KIND_LOG)
+		proceed(p);
+}
+
+void rv_prober_listen(struct rv_prober *p, struct rv_capture *capture)
+{
+	if (p->check->log_regex)
+		rv_readyline_watch(&p->line, capture, p->check->log_regex);
+}
+
+/* ---- file */
+
+static enum asked ask_file(struct rv_prober *p)
+{
+	char text[128];
+	int error = 0;
+
+	switch (rv_newfile_look(&p->file, p->check->file, &error)) {
+	case RV_FILE_NEW: return ASKED_YES;
+	case RV_FILE_OLD:
+		if (!p->check->file_anew)
+			return ASKED_YES;
+		snprintf(p->why, sizeof(p->why), "file %s: as it was before the start",
+			p->check->file);
+		break;
+	case RV_FILE_MISSING:
+		snprintf(p->why, sizeof(p->why), "file %s: %s", p->check->file,
+			reason(error, text, sizeof(text)));
+		break;
+	}
+	return over(p, RV_RETRY);
+}
+
+/* ---- unix */
+
+/* False: somebody else made it listen, and p->why says who. */
+static bool is_its_own(struct rv_prober *p, pid_t peer)
+{
+	struct rv_proc now;
+	char who[128];
+
+	/* One that has gone since may have left the socket to its children. */
+	if (!peer || peer == getpid() || !rv_reaper_pid(p->env.reaper, p->service->id) ||
+		!rv_proc_look(peer, &now) || rv_reaper_owns(p->env.reaper, p->service->id, peer))
+		return true;
+	if (!rv_pid_text(peer, who, sizeof(who)))
+		snprintf(who, sizeof(who), "pid %d", (int)peer);
+	snprintf(p->why, sizeof(p->why), "unix %s: is listened on by %s, not by this service",
+		p->check->unix_path, who);
+	return false;
+}
+
+static enum asked ask_unix(struct rv_prober *p)
+{
+	char text[128];
+	int error = 0;
+
+	if (rv_knock_unix(&p->knock, p->check->unix_path, &error) != RV_KNOCK_YES) {
+		snprintf(p->why, sizeof(p->why), "unix %s: %s", p->check->unix_path,
+			reason(error, text, sizeof(text)));
+		return over(p, RV_RETRY);
+	}
+	return is_its_own(p, p->knock.peer) ? ASKED_YES : over(p, RV_RETRY);
 }
 
 /* ---- tcp */
@@ -247,14 +356,14 @@ static void on_http(void *arg, enum rv_verdict v, const char *why)
 static enum asked ask_http(struct rv_prober *p)
 {
 	rv_time left = time_left(p);
-	char url[URL_SHOWN];
+	char what[URL_SHOWN + 20];
 
-	p->http = p->env.host ? rv_hostlink_get(p->env.host, p->check->http_url, left, on_http, p)
+	p->http = p->env.host ? rv_hostlink_get(p->env.host, p->check->http, left, on_http, p)
 			      : NULL;
 	if (!p->http) {
 		snprintf(p->why, sizeof(p->why),
-			"GET %s: cannot be asked: the plugin host is not there",
-			rv_text_url(p->check->http_url, url, sizeof(url)));
+			"%s: cannot be asked: the plugin host is not there",
+			subject(p, what, sizeof(what)));
 		return over(p, RV_RETRY);
 	}
 	start_timer(p, left + HOST_GRACE);
@@ -329,6 +438,9 @@ static bool asks(const struct rv_check *c, enum kind k)
 	switch (k) {
 	case KIND_FD: return c->has_fd;
 	case KIND_NOTIFY: return c->notify;
+	case KIND_LOG: return c->log_regex;
+	case KIND_FILE: return c->file;
+	case KIND_UNIX: return c->unix_path;
 	case KIND_TCP: return c->tcp;
 	case KIND_HTTP: return c->http_url;
 	case KIND_PLUGIN: return c->plugin;
@@ -344,6 +456,9 @@ static enum asked ask(struct rv_prober *p)
 	switch (p->kind) {
 	case KIND_FD: return ask_fd(p);
 	case KIND_NOTIFY: return p->notified ? ASKED_YES : ASKED_WAIT;
+	case KIND_LOG: return p->line.found ? ASKED_YES : ASKED_WAIT;
+	case KIND_FILE: return ask_file(p);
+	case KIND_UNIX: return ask_unix(p);
 	case KIND_TCP: return ask_tcp(p);
 	case KIND_HTTP: return ask_http(p);
 	case KIND_PLUGIN: return ask_plugin(p);
@@ -372,21 +487,13 @@ static void proceed(struct rv_prober *p)
 static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
 {
 	struct rv_prober *p = w->data;
-	const char *what = "the probe hook";
-	char after[32], url[URL_SHOWN];
+	char after[32], what[URL_SHOWN + 20];
+	bool runs = p->kind == KIND_EXEC || p->kind == KIND_PLUGIN;
 
 	(void)loop;
 	(void)events;
-	rv_text_dur(p->timeout, after, sizeof(after));
-	if (p->kind == KIND_TCP)
-		snprintf(p->why, sizeof(p->why), "tcp %s: no answer within %s", p->check->tcp,
-			after);
-	else if (p->kind == KIND_HTTP)
-		snprintf(p->why, sizeof(p->why), "GET %s: no answer within %s",
-			rv_text_url(p->check->http_url, url, sizeof(url)), after);
-	else
-		snprintf(p->why, sizeof(p->why), "%s timed out after %s",
-			p->kind == KIND_EXEC ? p->check->exec[0] : what, after);
+	snprintf(p->why, sizeof(p->why), runs ? "%s timed out after %s" : "%s: no answer within %s",
+		subject(p, what, sizeof(what)), rv_text_dur(p->timeout, after, sizeof(after)));
 	finish(p, RV_RETRY);
 }
 
@@ -407,6 +514,9 @@ struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
 	ev_timer_init(&p->later, on_later, 0., 0.);
 	p->timer.data = p->later.data = p;
 	rv_readyfd_init(&p->ready, env->loop, on_told, p);
+	rv_readyline_init(&p->line, env->loop, on_line, p);
+	if (check->file)
+		rv_newfile_note(&p->file, check->file);
 	rv_knock_init(&p->knock, env->loop, on_knocked, p);
 	rv_trial_init(&p->trial, env->loop, env->reaper, on_ended, p);
 	return p;
@@ -418,6 +528,7 @@ void rv_prober_destroy(struct rv_prober *p)
 		return;
 	rv_prober_cancel(p);
 	rv_readyfd_close(&p->ready);
+	rv_readyline_stop(&p->line);
 	free(p);
 }
 

@@ -1,16 +1,17 @@
-/* Readiness and health checks of the daemon: fd, tcp, exec; http and plugin probes go through the
- * plugin host. One attempt at a time a service; several kinds in one check must all hold. */
+/* Readiness and health checks of the daemon: fd, log-line, file, unix, tcp, exec; http and plugin probes go
+ * through the plugin host. One attempt at a time a service; several kinds in one check must all hold. */
 #ifndef DAEMON_PROBE_H
 #define DAEMON_PROBE_H
 
 #include <ev.h>
 
 #include "conf/conf.h"
+#include "daemon/capture.h"
 #include "daemon/hostlink.h"
 #include "daemon/reap.h"
 #include "daemon/spawn.h"
 
-struct rv_prober; /* one a service life: keeps what passive kinds (fd) have told */
+struct rv_prober; /* one a service life: keeps what passive kinds (fd, log-line) have told */
 
 struct rv_prober_ops {
 	/* The attempt is over. why: the sentence for the user, e.g. "GET http://127.0.0.1:49983/health:
@@ -27,7 +28,7 @@ struct rv_prober_env {
 	void *ctx;
 };
 
-/* For one life. check and service must outlive it. context: how exec probes run (user, directory,
+/* For one life, which is not spawned yet. check and service must outlive it. context: how exec probes run (user, directory,
    environment: argv, out, err and fds are replaced); copied shallowly, must outlive it too. */
 struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
 	const struct rv_service *service, uint64_t generation, const struct rv_check *check,
@@ -42,6 +43,9 @@ void rv_prober_spawned(struct rv_prober *p);
 void rv_prober_notified(struct rv_prober *p);
 /* What a passive kind waits for, as a sentence (static); NULL: no such kind is being asked. */
 const char *rv_prober_waits(const struct rv_prober *p);
+/* ready.log-line: what the service writes. Needed before the spawn when the check has one, and the capture must
+   outlive it. */
+void rv_prober_listen(struct rv_prober *p, struct rv_capture *capture);
 /* Starts an attempt, bounded by `timeout` ns. A passive kind may keep it open until it has something to
    say. (s6 style: a newline on the fd is ready; closed without one is a permanent failure.) */
 void rv_prober_attempt(struct rv_prober *p, rv_time timeout);

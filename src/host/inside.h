@@ -29,7 +29,8 @@ struct rv_hostcall {
 	bool running; /* a command is: RAN will come */
 	struct reeve_http http_got; /* strings in `got` */
 	struct reeve_run run_got;
-	struct rv_arena got;
+	struct rv_arena got; /* of a get: also what m.want points to */
+	struct rv_want want; /* of a get */
 	char why[RV_WHY_MAX]; /* the last reason, for a deadline that passes */
 };
 
@@ -70,6 +71,7 @@ void rv_hostcall_ran(struct rv_drive *d, const struct rv_hp_ran *m);
 void rv_hostcall_cancel(struct rv_drive *d, const struct rv_hp_cancel *m);
 
 /* get.c. False: memory was refused. */
-bool rv_hostget_take(struct rv_drive *d, const struct rv_hp_get *m);
+/* The arena, which holds what m points to, is taken over. */
+bool rv_hostget_take(struct rv_drive *d, const struct rv_hp_get *m, struct rv_arena *arena);
 
 #endif

@@ -340,6 +340,45 @@ static void answer(struct codec *c, struct rv_hp_answer *a)
 	process(c, &a->process);
 }
 
+/* A string that may be missing. */
+static void maybe(struct codec *c, const char **s)
+{
+	bool there = *s;
+
+	flag(c, &there);
+	if (there)
+		str(c, s);
+}
+
+static void statuses(struct codec *c, struct rv_statuses *s)
+{
+	u16(c, &s->from);
+	u16(c, &s->to);
+}
+
+static void member(struct codec *c, struct rv_member *m)
+{
+	str(c, &m->path);
+	small(c, &m->kind, RV_MEMBER_KINDS);
+	str(c, &m->value);
+}
+
+static void want(struct codec *c, struct rv_want *w)
+{
+	str(c, &w->url);
+	str(c, &w->method);
+	words(c, &w->headers);
+	maybe(c, &w->send);
+	i64(c, &w->timeout);
+	ARRAY(c, w->status.at, w->status.count, struct rv_statuses, statuses, 4);
+	ARRAY(c, w->retry.at, w->retry.count, struct rv_statuses, statuses, 4);
+	ARRAY(c, w->fail.at, w->fail.count, struct rv_statuses, statuses, 4);
+	maybe(c, &w->body);
+	ARRAY(c, w->json, w->json_count, struct rv_member, member, 9);
+	maybe(c, &w->regex);
+	flag(c, &w->patient);
+}
+
 static void walk(struct codec *c, struct rv_hp_msg *m)
 {
 	switch (m->kind) {
@@ -363,7 +402,7 @@ static void walk(struct codec *c, struct rv_hp_msg *m)
 		u32(c, &m->u.get.call);
 		u32(c, &m->u.get.id);
 		str(c, &m->u.get.dir);
-		str(c, &m->u.get.url);
+		want(c, &m->u.get.want);
 		i64(c, &m->u.get.timeout);
 		break;
 	case RV_HP_CANCEL:

@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/keys.h"
 #include "base/lists.h"
+#include "base/want.h"
 
 enum {
 	RV_HP_MAX = 4 << 20, /* bytes of a frame */
@@ -166,8 +167,8 @@ struct rv_hp_answer {
 struct rv_hp_get {
 	uint32_t call, id; /* id: of the get, comes back */
 	const char *dir; /* of plugins, beside which the HTTP client lies */
-	const char *url;
-	rv_time timeout;
+	struct rv_want want;
+	rv_time timeout; /* of the attempt; want.timeout may be shorter */
 };
 
 struct rv_hp_cancel {

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/wire/libwire.a
 src_wire_libwire_a_SOURCES = \
+	src/wire/answer.c src/wire/answer.h \
 	src/wire/hostproto.c src/wire/hostproto.h \
 	src/wire/json.c src/wire/json.h \
 	src/wire/rpc.c src/wire/rpc.h src/wire/rpcread.c

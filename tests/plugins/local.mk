@@ -113,14 +113,14 @@ check_PROGRAMS += tests/unit/hostlink
 tests_unit_hostlink_SOURCES = tests/unit/hostlink.c tests/unit/server.h
 tests_unit_hostlink_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_hostlink_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/wire/libwire.a \
-	src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS) $(EV_LIBS)
+	src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
 TESTS += tests/unit/hostlink
 
 check_PROGRAMS += tests/unit/host_http
 tests_unit_host_http_SOURCES = tests/unit/host_http.c tests/unit/server.h
 tests_unit_host_http_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_host_http_LDADD = src/host/libhost.a src/wire/libwire.a src/sys/libsys.a \
-	src/base/libbase.a $(CMOCKA_LIBS) $(EV_LIBS)
+	src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
 TESTS += tests/unit/host_http
 
 check_PROGRAMS += tests/unit/plugins

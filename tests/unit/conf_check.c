@@ -203,7 +203,6 @@ static void keys_that_are_not_built_yet_are_unknown(void **state)
 	refuse_key("recreate: true", 5, "unknown key 'recreate' in service 'a'");
 	refuse_key(
 		"type: launcher", 11, "type of service 'a' must be daemon or task, not launcher");
-	refuse_key("ready: {unix: /x}", 13, "unknown key 'unix' in ready of service 'a'");
 	refuse("reeve: {max-timeout: 1m}\nservices: {a: {command: x}}\n",
 		"t.yaml:1:9: unknown key 'max-timeout' in reeve (did you mean 'boot-timeout'?)\n");
 }

@@ -770,6 +770,12 @@ static char *url_of(const char *path, char *to, size_t size)
 	return to;
 }
 
+static struct rv_want *want_of(struct rv_want *w, const char *path, char *to, size_t size)
+{
+	*w = (struct rv_want){.url = url_of(path, to, size), .method = "GET"};
+	return w;
+}
+
 static void a_hook_asks_by_http_and_gets_the_answer_in_its_next_turn(void **state)
 {
 	struct world *w = world_create(ALL("good"));
@@ -859,15 +865,17 @@ static void a_get_is_judged_by_its_status(void **state)
 	enum { N = sizeof(cases) / sizeof(cases[0]) };
 	struct world *w = world_create(ALL("good"));
 	struct get got[N] = {0};
-	char url[100];
+	struct rv_want want[N];
+	char url[N][100];
 	rv_time until = rv_now() + PATIENCE;
 	int all = 0;
 
 	(void)state;
 	attach(w);
 	for (size_t i = 0; i < N; i++)
-		assert_non_null(rv_hostlink_get(
-			w->host, url_of(cases[i].path, url, sizeof(url)), RV_SEC, on_get, &got[i]));
+		assert_non_null(rv_hostlink_get(w->host,
+			want_of(&want[i], cases[i].path, url[i], sizeof(url[i])), RV_SEC, on_get,
+			&got[i]));
 	while (all < N && rv_now() < until) {
 		ev_run(w->loop, EVRUN_ONCE);
 		all = 0;
@@ -890,14 +898,15 @@ static void a_get_outlives_the_host_and_can_be_dropped(void **state)
 	struct world *w = world_create(ALL("good"));
 	struct get one = {0}, two = {0};
 	struct rv_host_http *g;
+	struct rv_want want;
 	rv_time until = rv_now() + PATIENCE;
 	char url[100];
 
 	(void)state;
 	attach(w);
-	url_of("/hang", url, sizeof(url));
-	assert_non_null(rv_hostlink_get(w->host, url, RV_SEC, on_get, &one));
-	g = rv_hostlink_get(w->host, url, RV_SEC, on_get, &two);
+	want_of(&want, "/hang", url, sizeof(url));
+	assert_non_null(rv_hostlink_get(w->host, &want, RV_SEC, on_get, &one));
+	g = rv_hostlink_get(w->host, &want, RV_SEC, on_get, &two);
 	run_for(w, 50 * RV_MS);
 	kill(rv_hostlink_pid(w->host), SIGKILL);
 	run_for(w, 50 * RV_MS);

@@ -63,7 +63,7 @@ endif
 
 if HAVE_CMOCKA
 CONF_TESTS = tests/unit/conf_yaml tests/unit/conf_check tests/unit/conf_expand \
-	tests/unit/conf_plan tests/unit/conf_manual tests/unit/conf_fail
+	tests/unit/conf_ready tests/unit/conf_plan tests/unit/conf_manual tests/unit/conf_fail
 check_PROGRAMS += $(CONF_TESTS)
 TESTS += $(CONF_TESTS)
 CONF_LIBS = src/conf/libconf.a src/base/libbase.a $(CMOCKA_LIBS) $(YAML_LIBS)
@@ -76,6 +76,9 @@ tests_unit_conf_check_LDADD = $(CONF_LIBS)
 tests_unit_conf_expand_SOURCES = tests/unit/conf_expand.c tests/unit/conf_help.h
 tests_unit_conf_expand_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_expand_LDADD = $(CONF_LIBS)
+tests_unit_conf_ready_SOURCES = tests/unit/conf_ready.c tests/unit/conf_help.h
+tests_unit_conf_ready_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_conf_ready_LDADD = $(CONF_LIBS)
 tests_unit_conf_fail_SOURCES = tests/unit/conf_fail.c tests/unit/conf_help.h
 tests_unit_conf_fail_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_conf_fail_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc

@@ -31,10 +31,10 @@ struct rv_hostlink {
 	rv_time timeout;
 };
 
-struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const char *url, rv_time timeout,
-	void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
+struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want *want,
+	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
 {
-	snprintf(h->url, sizeof(h->url), "%s", url);
+	snprintf(h->url, sizeof(h->url), "%s", want->url);
 	h->timeout = timeout;
 	h->done = done;
 	h->arg = arg;
@@ -71,6 +71,7 @@ struct world {
 	struct rv_hostlink host;
 	struct rv_service service;
 	struct rv_check check;
+	struct rv_want want;
 	struct rv_spawn context;
 	struct rv_prober_env env;
 	struct rv_prober *p;
@@ -193,6 +194,13 @@ static void assert_answer(struct world *w, enum rv_verdict v, const char *why)
 	assert_string_equal(w->why, why);
 	assert_int_equal(w->verdict, v);
 	assert_false(wait_for(w, 0.01)); /* once only */
+}
+
+static void want_url(struct world *w, const char *url)
+{
+	w->want = (struct rv_want){.url = url, .method = "GET"};
+	w->check.http = &w->want;
+	w->check.http_url = url;
 }
 
 /* ---- fd */
@@ -359,7 +367,7 @@ static void http_is_asked_of_the_host_and_its_answer_passed_on(void **state)
 {
 	struct world *w = *state;
 
-	w->check.http_url = "http://127.0.0.1:1/health?key=s3cret";
+	want_url(w, "http://127.0.0.1:1/health?key=s3cret");
 	create(w);
 	attempt(w, RV_SEC);
 	assert_false(wait_for(w, 0.01));
@@ -507,7 +515,7 @@ static void all_kinds_must_hold_and_the_first_no_is_the_answer(void **state)
 	int sock = bound_socket(w, false), fd;
 	char why[100];
 
-	w->check.http_url = "http://127.0.0.1:1/";
+	want_url(w, "http://127.0.0.1:1/");
 	fd = give_fd(w);
 	attempt(w, RV_SEC);
 	assert_false(wait_for(w, 0.01)); /* the fd has not spoken */

@@ -31,6 +31,10 @@ static const struct rv_hp_peer peers[] = {{"db", "exec", words}, {"later", "good
 		.main_pid = 77, .log_file = "/x", .is_static = true                      \
 	}
 
+static const struct rv_statuses statuses[] = {{200, 299}, {304, 304}};
+static const struct rv_member members[] = {
+	{"/a/b", RV_MEMBER_STRING, "ok"}, {"/c", RV_MEMBER_THERE, ""}};
+
 static const struct rv_hp_msg samples[] = {
 	{RV_HP_DESCRIBE, {.describe = {"/usr/lib/reeve/plugins", words}}},
 	{RV_HP_TABLE, {.table = {1, "envd", "runs envd", "", 3, keys, 2}}},
@@ -43,7 +47,11 @@ static const struct rv_hp_msg samples[] = {
 	{RV_HP_RUN, {.run = {1, 7, words, {"in", 2}, 8}}},
 	{RV_HP_RAN, {.ran = {1, 7, "", 3, true, {"out", 3}}}},
 	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", PROCESS}}},
-	{RV_HP_GET, {.get = {1, RV_HP_GET_BIT, "/d", "http://127.0.0.1/", 9}}},
+	{RV_HP_GET,
+		{.get = {1, RV_HP_GET_BIT, "/d",
+			 {"http://127.0.0.1/", "POST", words, "sent", 7, {statuses, 2},
+				 {statuses, 1}, {0}, "", members, 2, "^x$", true},
+			 9}}},
 	{RV_HP_CANCEL, {.cancel = {1, 7}}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
@@ -227,7 +235,7 @@ static void what_is_too_large_is_not_written_at_all(void **state)
 	assert_true(rv_hp_encode(&m, &b));
 	b.len = 1;
 	memset(big, 'a', RV_HP_MAX);
-	m = (struct rv_hp_msg){RV_HP_GET, {.get = {.url = big}}};
+	m = (struct rv_hp_msg){RV_HP_GET, {.get = {.want = {.url = big}}}};
 	assert_false(rv_hp_encode(&m, &b));
 	assert_int_equal(b.len, 1);
 	free(big);

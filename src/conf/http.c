@@ -1,0 +1,421 @@
+/* A check by HTTP: what is asked, and which answers are wanted. */
+#include "conf/whole.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LONG_TIME (366 * 86400 * RV_SEC)
+
+const struct rv_regex *rv_read_regex(struct rv_read *r, const struct rv_tree *v)
+{
+	const char *s = rv_read_scalar(r, v, "a regular expression");
+	const struct rv_regex *x;
+	struct rv_err e;
+
+	if (!s)
+		return NULL;
+	x = rv_regex_compile(r->arena, s, &e);
+	if (!x)
+		rv_read_complain(r, v->at, "is no regular expression (POSIX extended): %s", e.text);
+	return x;
+}
+
+/* A string of any look, also an empty one, but not nothing at all. */
+static bool is_text(struct rv_read *r, const struct rv_tree *v)
+{
+	if (v->kind == RV_TREE_SCALAR && !rv_tree_is_null(v))
+		return true;
+	rv_read_refuse(r, v, "a string");
+	return false;
+}
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static void read_url(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_want *w = to;
+	const char *s = rv_read_scalar(r, v, "a URL");
+
+	(void)row;
+	s = s ? rv_read_expand(r, v, s) : NULL;
+	if (!s)
+		return;
+	if (strncmp(s, "http://", 7) != 0 || !s[7])
+		rv_read_refuse(r, v, "a URL that begins with http:// (reeve speaks no TLS)");
+	else
+		w->url = s;
+}
+
+static const char *const methods[] = {
+	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", NULL};
+
+static void read_method(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	(void)row;
+	for (size_t i = 0; v->kind == RV_TREE_SCALAR && methods[i]; i++)
+		if (!strcmp(methods[i], v->text)) {
+			*(const char **)to = methods[i];
+			return;
+		}
+	rv_read_refuse(r, v, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS");
+}
+
+static bool is_token(const char *s)
+{
+	size_t n = strspn(
+		s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~");
+
+	return n && !s[n];
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if (((unsigned char)*s < ' ' && *s != '\t') || *s == 127)
+			return true;
+	return false;
+}
+
+/* Its value may be a secret: no message shows it. NULL: refused. */
+static const char *read_header(struct rv_read *r, const struct rv_pair *p)
+{
+	const struct rv_tree *v = p->value;
+	const char *s;
+
+	if (!is_token(p->key)) {
+		rv_read_complain(r, p->at, "has a header '%s', which is no name of one", p->key);
+		return NULL;
+	}
+	if (!strcasecmp(p->key, "Content-Length") || !strcasecmp(p->key, "Transfer-Encoding")) {
+		rv_read_complain(r, p->at, "has the header %s, which reeve itself sets", p->key);
+		return NULL;
+	}
+	if (v->kind != RV_TREE_SCALAR) {
+		rv_read_complain(r, v->at, "needs a string as the value of %s", p->key);
+		return NULL;
+	}
+	s = rv_read_expand(r, v, v->text);
+	if (s && (!*s || has_control(s))) {
+		rv_read_complain(r, v->at, "has %s for the header %s",
+			*s ? "a control character in the value" : "an empty value", p->key);
+		return NULL;
+	}
+	return s ? rv_arena_fmt(r->arena, "%s: %s", p->key, s) : NULL;
+}
+
+static void read_headers(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	const char **list;
+	size_t n = 0;
+
+	(void)row;
+	if (v->kind != RV_TREE_MAP || v->count > RV_WANT_HEADERS) {
+		rv_read_refuse(r, v, "a map of at most 64 headers such as {Accept: text/plain}");
+		return;
+	}
+	list = rv_arena_array(r->arena, (size_t)v->count + 1, sizeof(*list));
+	for (uint32_t i = 0; list && i < v->count; i++) {
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcasecmp(v->pairs[k].key, v->pairs[i].key))
+				rv_read_complain(
+					r, v->pairs[i].at, "has %s twice", v->pairs[i].key);
+		list[n] = read_header(r, &v->pairs[i]);
+		n += list[n] != NULL;
+	}
+	*(const char *const **)to = list;
+}
+
+static void read_send(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	const char *s = is_text(r, v) ? rv_read_expand(r, v, v->text) : NULL;
+
+	(void)row;
+	if (s && strlen(s) > RV_WANT_SEND)
+		rv_read_complain(r, v->at, "is too long: at most 64KiB");
+	*(const char **)to = s;
+}
+
+/* --- which statuses --------------------------------------------------------------------------- */
+
+static bool one_status(const char *s, uint16_t *to)
+{
+	if (*s < '1' || *s > '5' || strspn(s, "0123456789") < 3)
+		return false;
+	*to = (uint16_t)((s[0] - '0') * 100 + (s[1] - '0') * 10 + (s[2] - '0'));
+	return true;
+}
+
+/* "204", "2xx", "200-299" */
+static bool read_status(const struct rv_tree *v, struct rv_statuses *to)
+{
+	const char *s = v->kind == RV_TREE_SCALAR ? v->text : "";
+
+	if (*s >= '1' && *s <= '5' && !strcmp(s + 1, "xx")) {
+		to->from = (uint16_t)((*s - '0') * 100);
+		to->to = (uint16_t)(to->from + 99);
+		return true;
+	}
+	if (!one_status(s, &to->from))
+		return false;
+	to->to = to->from;
+	return !s[3] || (s[3] == '-' && one_status(s + 4, &to->to) && !s[7] && to->to >= to->from);
+}
+
+static void read_statuses(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	const struct rv_tree *const *items = v->kind == RV_TREE_LIST ? v->items : &v;
+	uint32_t count = v->kind == RV_TREE_LIST ? v->count : 1;
+	struct rv_status_list *list = to;
+	struct rv_statuses *at;
+
+	(void)row;
+	if (!count || count > RV_WANT_STATUSES) {
+		rv_read_complain(r, v->at, "needs 1 to %d statuses", RV_WANT_STATUSES);
+		return;
+	}
+	at = rv_arena_array(r->arena, count, sizeof(*at));
+	for (uint32_t i = 0; at && i < count; i++) {
+		if (read_status(items[i], &at[list->count]))
+			list->count++;
+		else
+			rv_read_refuse(r, items[i], "a status such as 204, 2xx or 200-299");
+	}
+	list->at = at;
+}
+
+/* --- which bodies ----------------------------------------------------------------------------- */
+
+static void read_body(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	(void)row;
+	if (is_text(r, v))
+		*(const char **)to = rv_read_copy(r, v->text);
+}
+
+static void read_body_regex(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	(void)row;
+	if (rv_read_regex(r, v))
+		*(const char **)to = rv_read_copy(r, v->text);
+}
+
+/* As JSON writes one. */
+static bool is_number(const char *s)
+{
+	char *end;
+
+	if (strspn(s, "0123456789+-.eE") != strlen(s) || (*s != '-' && (*s < '0' || *s > '9')))
+		return false;
+	strtod(s, &end);
+	return !*end && s[strlen(s) - 1] != '.';
+}
+
+static enum rv_member_kind kind_of(const struct rv_tree *v)
+{
+	if (rv_tree_is_null(v))
+		return RV_MEMBER_THERE;
+	if (v->style != RV_TREE_PLAIN)
+		return RV_MEMBER_STRING;
+	if (!strcmp(v->text, "true") || !strcmp(v->text, "false"))
+		return RV_MEMBER_BOOL;
+	return is_number(v->text) ? RV_MEMBER_NUMBER : RV_MEMBER_STRING;
+}
+
+/* "/a~1b" of the key a/b. */
+static void add_key(struct rv_buf *path, const char *key)
+{
+	rv_buf_str(path, "/");
+	for (; *key; key++) {
+		if (*key == '~' || *key == '/')
+			rv_buf_str(path, *key == '~' ? "~0" : "~1");
+		else
+			rv_buf_add(path, key, 1);
+	}
+}
+
+struct members {
+	struct rv_member *at;
+	uint32_t count;
+};
+
+static void add_member(struct rv_read *r, struct members *m, const struct rv_buf *path,
+	const struct rv_tree *v, enum rv_member_kind kind)
+{
+	if (m->count == RV_WANT_MEMBERS) {
+		rv_read_complain(r, v->at, "has more than %d members", RV_WANT_MEMBERS);
+		m->count++;
+	}
+	if (m->count > RV_WANT_MEMBERS)
+		return;
+	m->at[m->count++] = (struct rv_member){.path = rv_read_copy(r, rv_buf_text(path)),
+		.kind = (uint8_t)kind,
+		.value = kind == RV_MEMBER_THERE ? "" : rv_read_copy(r, v->text)};
+}
+
+/* {database: {state: up}} -> "/database/state" is "up". */
+static void flatten(struct rv_read *r, struct members *m, const struct rv_tree *map)
+{
+	struct {
+		const struct rv_tree *map;
+		uint32_t next;
+		size_t path;
+	} stack[RV_TREE_DEPTH + 1];
+	struct rv_buf path = {0};
+	size_t depth = 0;
+
+	stack[depth].map = map;
+	stack[depth].next = 0;
+	stack[depth++].path = 0;
+	while (depth) {
+		const struct rv_pair *p;
+
+		path.len = stack[depth - 1].path;
+		if (stack[depth - 1].next == stack[depth - 1].map->count) {
+			depth--;
+			continue;
+		}
+		p = &stack[depth - 1].map->pairs[stack[depth - 1].next++];
+		add_key(&path, p->key);
+		if (p->value->kind == RV_TREE_MAP && p->value->count && depth <= RV_TREE_DEPTH) {
+			stack[depth].map = p->value;
+			stack[depth].next = 0;
+			stack[depth++].path = path.len;
+		} else if (p->value->kind == RV_TREE_SCALAR) {
+			add_member(r, m, &path, p->value, kind_of(p->value));
+		} else {
+			rv_read_refuse(r, p->value,
+				"a map of strings, numbers, true, false, null (whatever is there) "
+				"and such maps");
+		}
+	}
+	rv_buf_fini(&path);
+}
+
+static void list_keys(struct rv_read *r, struct members *m, const struct rv_tree *list)
+{
+	struct rv_buf path = {0};
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const char *key = rv_read_scalar(r, list->items[i], "a list of keys");
+
+		if (!key)
+			continue;
+		rv_buf_clear(&path);
+		add_key(&path, key);
+		add_member(r, m, &path, list->items[i], RV_MEMBER_THERE);
+	}
+	rv_buf_fini(&path);
+}
+
+static void read_json(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_want *w = to;
+	struct members m = {rv_arena_array(r->arena, RV_WANT_MEMBERS, sizeof(*m.at)), 0};
+
+	(void)row;
+	if (v->kind == RV_TREE_SCALAR || !v->count) {
+		rv_read_refuse(
+			r, v, "a map such as {status: ok, version: null}, or a list of keys");
+		return;
+	}
+	if (!m.at)
+		return;
+	if (v->kind == RV_TREE_MAP)
+		flatten(r, &m, v);
+	else
+		list_keys(r, &m, v);
+	w->json = m.at;
+	w->json_count = m.count;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static rv_words mismatch_words = {"fail", "retry", NULL};
+
+#define WANT_AT(member) offsetof(struct rv_want, member)
+static const struct rv_row http_rows[] = {
+	{"url", read_url, 0, NULL, 0, 0, NULL, false},
+	{"method", read_method, WANT_AT(method), NULL, 0, 0, NULL, false},
+	{"headers", read_headers, WANT_AT(headers), NULL, 0, 0, NULL, false},
+	{"send", read_send, WANT_AT(send), NULL, 0, 0, NULL, false},
+	{"timeout", rv_read_duration, WANT_AT(timeout), NULL, RV_MS, LONG_TIME, NULL, false},
+	{"status", read_statuses, WANT_AT(status), NULL, 0, 0, NULL, false},
+	{"retry-status", read_statuses, WANT_AT(retry), NULL, 0, 0, NULL, false},
+	{"fail-status", read_statuses, WANT_AT(fail), NULL, 0, 0, NULL, false},
+	{"body", read_body, WANT_AT(body), NULL, 0, 0, NULL, false},
+	{"json", read_json, 0, NULL, 0, 0, NULL, false},
+	{"regex", read_body_regex, WANT_AT(regex), NULL, 0, 0, NULL, false},
+	{"on-mismatch", rv_read_word, WANT_AT(patient), mismatch_words, 0, 0, NULL, false},
+};
+const struct rv_table rv_http_table = RV_TABLE(http_rows);
+
+static const struct rv_statuses *shared(struct rv_status_list a, struct rv_status_list b)
+{
+	for (uint32_t i = 0; i < a.count; i++)
+		for (uint32_t k = 0; k < b.count; k++)
+			if (a.at[i].from <= b.at[k].to && b.at[k].from <= a.at[i].to)
+				return a.at[i].from > b.at[k].from ? &a.at[i] : &b.at[k];
+	return NULL;
+}
+
+static void refuse_shared(struct rv_read *r, const struct rv_tree *v, struct rv_status_list a,
+	const char *one, struct rv_status_list b, const char *other)
+{
+	const struct rv_statuses *s = shared(a, b);
+
+	if (s)
+		rv_read_complain(
+			r, v->at, "has %u in both %s and %s", (unsigned)s->from, one, other);
+}
+
+static void check_http(struct rv_read *r, const struct rv_tree *v, const struct rv_want *w)
+{
+	static const struct rv_statuses preset = {200, 299};
+	struct rv_status_list status = w->status;
+	bool head = w->method && !strcmp(w->method, "HEAD");
+
+	if (!status.count)
+		status = (struct rv_status_list){&preset, 1};
+	if (!w->url && !rv_tree_get(v, "url"))
+		rv_read_complain(r, v->at, "needs a url");
+	refuse_shared(r, v, status, "status", w->retry, "retry-status");
+	refuse_shared(r, v, status, "status", w->fail, "fail-status");
+	refuse_shared(r, v, w->retry, "retry-status", w->fail, "fail-status");
+	if (head && (w->body || w->json_count || w->regex))
+		rv_read_complain(r, v->at, "wants a body, but answers to HEAD have none");
+	if (w->send && w->method && (head || !strcmp(w->method, "GET")))
+		rv_read_complain(r, v->at, "sends a body with %s: write method: POST", w->method);
+	if (rv_tree_get(v, "on-mismatch") && !w->body && !w->json_count && !w->regex)
+		rv_read_complain(r, v->at,
+			"has on-mismatch, but no body, json or regex that could be wrong");
+}
+
+void rv_read_http(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_want *w = rv_arena_alloc(r->arena, sizeof(*w));
+	struct rv_check *k = to;
+
+	(void)row;
+	if (!w)
+		return;
+	if (v->kind == RV_TREE_SCALAR) {
+		read_url(r, NULL, v, w);
+	} else {
+		if (!rv_read_table(r, &rv_http_table, v, w))
+			return;
+		check_http(r, v, w);
+	}
+	if (!w->method)
+		w->method = w->send ? "POST" : "GET";
+	k->http = w->url ? w : NULL;
+	k->http_url = w->url;
+}
