@@ -161,6 +161,11 @@ bool rv_core_closing(const struct rv_core *c)
 	return c->closing;
 }
 
+enum rv_end rv_core_end(const struct rv_core *c)
+{
+	return (enum rv_end)c->end;
+}
+
 static uint32_t look_flags(const struct rv_slot *s)
 {
 	bool unproven = s->unproven || (s->disabled && s->phase == RV_PHASE_UP);

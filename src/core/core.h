@@ -220,5 +220,7 @@ enum rv_boot { RV_BOOT_NOT_YET, RV_BOOT_UNDER_WAY, RV_BOOT_DONE, RV_BOOT_DEGRADE
 enum rv_boot rv_core_boot(const struct rv_core *c);
 /* True from SHUTDOWN, FORCE, a rollback, exit-from or a give-up that ends reeve, on. */
 bool rv_core_closing(const struct rv_core *c);
+/* Why it closes, as far as it is known; a second signal or the deadline may still change it. */
+enum rv_end rv_core_end(const struct rv_core *c);
 
 #endif

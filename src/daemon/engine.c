@@ -98,6 +98,8 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	else
 		rv_tell_state(h, &look, rv_buf_text(&why));
 	remember(g, a, rv_buf_text(&why));
+	if (look.state == RV_STOPPED)
+		rv_ending_stopped(g, a->id);
 	if (look.state == RV_STOPPED || look.state == RV_FAILED || look.state == RV_EXITED)
 		h->lived = false;
 	if (look.state == RV_READY)
@@ -115,52 +117,6 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 	rv_buf_fini(&who);
 }
 
-/* Names of what was to run from the boot on and does not, "a, b, c". */
-static void name_missing(const struct rv_engine *g, struct rv_buf *to)
-{
-	for (rv_id id = 0; id < g->slots; id++) {
-		const struct rv_service *s = g->hands[id].service;
-		enum rv_state state = rv_core_look(g->core, id).state;
-
-		if (s && s->enabled && state != RV_READY && state != RV_EXITED &&
-			state != RV_UNHEALTHY)
-			rv_buf_fmt(to, "%s%s", to->len ? ", " : "", s->name);
-	}
-}
-
-static void say_booted(const struct rv_engine *g, const char *time, bool degraded)
-{
-	struct rv_buf missing = {.max = 4096};
-
-	if (degraded)
-		name_missing(g, &missing);
-	if (degraded)
-		rv_say(RV_WARN, NULL, "boot is over after %s, degraded: without %s", time,
-			rv_buf_text(&missing));
-	else
-		rv_say(RV_INFO, NULL, "all ready after %s", time);
-	rv_buf_fini(&missing);
-}
-
-static void do_boot(struct rv_engine *g, const struct rv_action *a)
-{
-	char time[32];
-	const char *first = rv_pump_name(g, a->id), *last = NULL;
-
-	if (first && a->why == RV_WHY_BOOT_TIMEOUT)
-		last = g->hands[a->id]
-			       .probe_why; /* no other line will tell it: it did not fail by itself */
-	rv_text_dur((rv_now() - g->began) / RV_MS * RV_MS, time, sizeof(time));
-	if (a->verdict == RV_OK)
-		say_booted(g, time, a->degraded);
-	else
-		rv_say(RV_ERROR, NULL, "boot failed after %s: %s%s%s%s%s", time, first ? first : "",
-			first ? ": " : "", rv_why_text((enum rv_why)a->why),
-			last && *last ? "; last check: " : "", last ? last : "");
-	remember(g, &(struct rv_action){.id = RV_NO_ID, .other = RV_NO_ID}, "");
-	notify(g, RV_NO_ID);
-}
-
 static void do_over(struct rv_engine *g, const struct rv_action *a)
 {
 	size_t left = rv_reaper_sweep(g->world.reaper, SWEEP_LIMIT);
@@ -170,6 +126,7 @@ static void do_over(struct rv_engine *g, const struct rv_action *a)
 	g->over = true;
 	g->end = (enum rv_end)a->end;
 	g->end_exit = a->exit;
+	rv_ending_over(g, a->id);
 	notify(g, RV_NO_ID);
 	ev_break(g->world.loop, EVBREAK_ALL);
 }
@@ -208,7 +165,11 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	case RV_ACT_KILL: rv_reaper_kill(g->world.reaper, a->id); break;
 	case RV_ACT_STATE: do_state(g, a); break;
 	case RV_ACT_STUCK: do_stuck(g, a); break;
-	case RV_ACT_BOOT: do_boot(g, a); break;
+	case RV_ACT_BOOT:
+		rv_booted(g, a);
+		remember(g, &(struct rv_action){.id = RV_NO_ID, .other = RV_NO_ID}, "");
+		notify(g, RV_NO_ID);
+		break;
 	case RV_ACT_OVER: do_over(g, a); break;
 	case RV_ACT_HEALTH: /* the keys that ask for these */
 	case RV_ACT_RETIRED: /* do not exist yet */ break;
@@ -269,6 +230,7 @@ static void settle(struct rv_engine *g)
 	rv_core_settle(g->core, now, &g->out);
 	for (size_t i = 0; i < g->out.n; i++)
 		perform(g, &g->out.v[i]);
+	rv_ending_turn(g);
 }
 
 static void arm(struct rv_engine *g)
@@ -411,6 +373,7 @@ struct rv_engine *rv_engine_create(
 
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 {
+	rv_ending_begin(g);
 	for (rv_id id = 0; id < g->slots; id++)
 		if (g->conf->services[id].name &&
 			!rv_hands_open(&g->hands[id], &g->world, &g->conf->services[id], e))
@@ -434,6 +397,7 @@ void rv_engine_destroy(struct rv_engine *g)
 	if (g->hands)
 		for (size_t i = 0; i < g->slots; i++)
 			rv_hands_close(&g->hands[i]);
+	rv_ending_fini(g);
 	if (g->world.notifies)
 		rv_notifysock_end(g->conf->runtime_dir);
 	ev_prepare_stop(g->world.loop, &g->prepare);

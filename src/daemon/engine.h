@@ -85,6 +85,9 @@ void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w);
 bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e);
 struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id);
 
+/* Writes the termination report, if the configuration asks for it; and to `line`, if it is of use there, what is to be
+   the last line of the log. failure: why it never began, or NULL. line NULL: it is not the end yet. */
+void rv_engine_report(struct rv_engine *g, int status, const char *failure, struct rv_buf *line);
 /* After the loop has ended (ev_break by the engine at OVER): the exit status of reeve. */
 int rv_engine_status(const struct rv_engine *g);
 

@@ -132,9 +132,11 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 			rv_prober_answer(h->prober, a->verdict, a->why);
 		return;
 	}
-	if (*a->why && a->verdict != RV_OK) {
-		rv_hands_note(&h->probe_why, "%s", a->why);
-		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), a->why);
+	if (a->verdict != RV_OK) {
+		const char *why = *a->why ? a->why : "failed without a word";
+
+		rv_hands_note(&h->probe_why, "%s", why);
+		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), why);
 	}
 	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
 }

@@ -280,9 +280,9 @@ static void on_never(struct ev_loop *loop, ev_periodic *w, int revents)
 	(void)revents;
 }
 
-/* The loop, from the boot to the end. Owns nothing that was given but `g`. */
-static int run_loop(
-	struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files, const sigset_t *set)
+/* The loop, from the boot to the end. Owns nothing that was given. last_line: what is to be the last line of the log. */
+static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_load *files,
+	const sigset_t *set, struct rv_buf *last_line)
 {
 	rv_auto_fd fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rv_control *control;
@@ -311,8 +311,10 @@ static int run_loop(
 	if (rv_engine_begin(g, &e)) {
 		ev_run(loop, 0);
 		status = rv_engine_status(g);
+		rv_engine_report(g, status, NULL, last_line);
 	} else {
 		status = say_failed(&e);
+		rv_engine_report(g, status, e.text, last_line);
 	}
 	rv_herald_destroy(herald);
 	rv_control_destroy(control);
@@ -325,6 +327,7 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 	const sigset_t *set)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_NOENV);
+	struct rv_buf last_line = {0};
 	struct rv_outlet *own;
 	struct rv_engine *g;
 	struct rv_err e;
@@ -340,9 +343,12 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 	if (!g) {
 		status = say_failed(&e);
 	} else {
-		status = run_loop(loop, g, files, set);
+		status = run_loop(loop, g, files, set, &last_line);
 		rv_engine_destroy(g);
 	}
+	if (last_line.len)
+		rv_say(status ? RV_ERROR : RV_INFO, NULL, "report: %s", rv_buf_text(&last_line));
+	rv_buf_fini(&last_line);
 	rv_say_through(NULL);
 	if (own)
 		rv_outlet_release(own);

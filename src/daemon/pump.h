@@ -1,5 +1,5 @@
-/* The inside of the engine, for its files: heard.c (events in), engine.c (the turn, actions out), view.c and because.c
- * (looks). Nobody else includes it. */
+/* The inside of the engine, for its files: heard.c (events in), engine.c (the turn, actions out), booted.c and ending.c
+ * (verdicts), view.c and because.c (looks). Nobody else includes it. */
 #ifndef DAEMON_PUMP_H
 #define DAEMON_PUMP_H
 
@@ -9,6 +9,17 @@
 struct rv_start { /* one START that waits for its slice */
 	rv_id id;
 	uint64_t generation;
+};
+
+/* What is known of the end of reeve (ending.c). */
+struct rv_ending {
+	rv_id id; /* whom the first error is about; RV_NO_ID: nobody */
+	char *why; /* the first error, one sentence; NULL: none */
+	rv_exit exit; /* how that service had ended then */
+	rv_time booted, closing; /* when the boot was decided, when it began to close; 0: not yet */
+	enum rv_end first; /* why it began to close */
+	struct rv_buf beside; /* errors since then, each with a NUL behind it */
+	unsigned beside_lost; /* that did not fit */
 };
 
 struct rv_engine {
@@ -35,6 +46,7 @@ struct rv_engine {
 	enum rv_end end;
 	rv_exit end_exit;
 	rv_time began;
+	struct rv_ending ending;
 	char look_why[1024];
 };
 
@@ -49,6 +61,20 @@ void rv_pump_start(
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why);
 /* NULL: no such service. */
 const char *rv_pump_name(const struct rv_engine *g, rv_id id);
+
+/* booted.c: says the verdict, and what is missing. */
+void rv_booted(struct rv_engine *g, const struct rv_action *a);
+
+/* ending.c. The first error of a boot that failed is noted before the line that tells it is written. */
+void rv_ending_begin(struct rv_engine *g);
+void rv_ending_boot_failed(struct rv_engine *g, rv_id id, rv_exit exit, const char *why);
+/* The actions of a settle are done: has it begun to close? From now on warnings are kept as errors beside the first. */
+void rv_ending_turn(struct rv_engine *g);
+/* It is stopped: did it leave in an odd way? */
+void rv_ending_stopped(struct rv_engine *g, rv_id id);
+/* OVER, by the core's word because of `id` (or RV_NO_ID). */
+void rv_ending_over(struct rv_engine *g, rv_id id);
+void rv_ending_fini(struct rv_engine *g);
 
 extern const struct rv_reaper_ops rv_heard_of_reaper;
 extern const struct rv_hostlink_ops rv_heard_of_host;

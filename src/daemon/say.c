@@ -11,10 +11,18 @@
 
 static enum rv_level lowest = RV_INFO;
 static struct rv_outlet *outlet;
+static void (*listener)(void *ctx, const char *service, const char *text);
+static void *listener_ctx;
 
 void rv_say_level(enum rv_level level)
 {
 	lowest = level;
+}
+
+void rv_say_tap(void (*tap)(void *ctx, const char *service, const char *text), void *ctx)
+{
+	listener = tap;
+	listener_ctx = ctx;
 }
 
 void rv_say_through(struct rv_outlet *stderr_outlet)
@@ -36,6 +44,8 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
+	if (listener && level >= RV_WARN)
+		listener(listener_ctx, service, text);
 	rv_buf_fmt(
 		&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
 	rv_text_visible(&line, text, strlen(text));

@@ -14,6 +14,8 @@ enum rv_level { RV_DEBUG, RV_INFO, RV_WARN, RV_ERROR };
 void rv_say(enum rv_level level, const char *service, const char *format, ...) RV_PRINTF(3, 4);
 /* Lines below this level are not written; default RV_INFO. */
 void rv_say_level(enum rv_level level);
+/* Is told of each warning and error, with its raw text; NULL: nobody is. */
+void rv_say_tap(void (*tap)(void *ctx, const char *service, const char *text), void *ctx);
 /* While the loop runs: write through the outlet of stderr, which the caller keeps. NULL: write directly. */
 void rv_say_through(struct rv_outlet *stderr_outlet);
 

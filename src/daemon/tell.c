@@ -119,14 +119,19 @@ void rv_tell_why(
 	}
 }
 
+void rv_tell_raw_tail(const struct rv_hands *h, size_t lines, size_t bytes, struct rv_buf *to)
+{
+	rv_capture_tail(h->capture, lines, bytes, true, to);
+	if (!to->len)
+		rv_capture_tail(h->capture, lines, bytes, false, to);
+}
+
 void rv_tell_tail(const struct rv_hands *h, struct rv_buf *to)
 {
 	struct rv_buf raw = {0}, clean = {0};
 	char *line, *rest;
 
-	rv_capture_tail(h->capture, TAIL_LINES, TAIL_BYTES, true, &raw);
-	if (!raw.len)
-		rv_capture_tail(h->capture, TAIL_LINES, TAIL_BYTES, false, &raw);
+	rv_tell_raw_tail(h, TAIL_LINES, TAIL_BYTES, &raw);
 	rv_text_visible(&clean, rv_buf_text(&raw), raw.len);
 	for (line = clean.data; line && *line; line = rest) {
 		rest = strchr(line, '\n');
@@ -168,7 +173,8 @@ static void parts(const struct rv_look *look, struct rv_buf *to)
 
 static void became_ready(const struct rv_hands *h, const struct rv_look *look)
 {
-	rv_time took = (look->ready - look->started) / RV_MS * RV_MS;
+	/* not by the clock of the life: that may be over already */
+	rv_time took = ((rv_time)look->spawn_us + look->proof_us + look->init_us) / 1000 * RV_MS;
 	struct rv_buf where = {0};
 	char time[32];
 

@@ -11,7 +11,9 @@ void rv_tell_why(
 	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to);
 /* Logs a change of state as a line, with the last lines that a failed service wrote. */
 void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const char *why);
-/* The last lines of a service, each indented, control characters made visible. */
+/* The last lines of a service's stderr in this life, else of all that it wrote, as they were written. */
+void rv_tell_raw_tail(const struct rv_hands *h, size_t lines, size_t bytes, struct rv_buf *to);
+/* The same, each indented, control characters made visible. */
 void rv_tell_tail(const struct rv_hands *h, struct rv_buf *to);
 
 #endif

@@ -28,6 +28,7 @@ extern int sim_planted;
 #define rv_core_close	       SIM_NAME(rv_core_close)
 #define rv_core_closing	       SIM_NAME(rv_core_closing)
 #define rv_core_deadline       SIM_NAME(rv_core_deadline)
+#define rv_core_end	       SIM_NAME(rv_core_end)
 #define rv_core_heirs	       SIM_NAME(rv_core_heirs)
 #define rv_core_init	       SIM_NAME(rv_core_init)
 #define rv_core_lay_out	       SIM_NAME(rv_core_lay_out)
