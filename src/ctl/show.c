@@ -254,6 +254,20 @@ static void print_detail(const cJSON *s)
 	rv_buf_fini(&text);
 }
 
+/* The sandbox as a whole, when it is not as it should be: ready without all, or a boot that failed. */
+static void print_sandbox(FILE *to, const char *before, const cJSON *result)
+{
+	struct rv_buf text = {0};
+	const char *sentence = text_of(result, "sentence");
+
+	if (!is_true(result, "degraded") && strcmp(text_of(result, "boot"), "failed") != 0)
+		return;
+	rv_text_visible(&text, sentence, strlen(sentence));
+	if (text.len)
+		fprintf(to, "%s%s\n", before, rv_buf_text(&text));
+	rv_buf_fini(&text);
+}
+
 int rv_show_status(const struct rv_words *w, const cJSON *result)
 {
 	const cJSON *s, *services = cJSON_GetObjectItemCaseSensitive(result, "services");
@@ -266,6 +280,8 @@ int rv_show_status(const struct rv_words *w, const cJSON *result)
 	print_table(rows, n);
 	if (w->name_count)
 		cJSON_ArrayForEach(s, services) print_detail(s);
+	else
+		print_sandbox(stdout, "\n", result);
 	while (i)
 		rv_buf_fini(&rows[--i].last);
 	free(rows);
@@ -334,6 +350,8 @@ int rv_show_results(const struct rv_words *w, const cJSON *result)
 			bad++;
 		}
 	}
+	if (!status && w->verb == RV_VERB_WAIT)
+		print_sandbox(stderr, "reevectl: ", result);
 	if (status && !bad)
 		fprintf(stderr, "reevectl: the sandbox is not ready: its boot is %s\n",
 			text_of(result, "boot"));

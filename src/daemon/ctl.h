@@ -79,6 +79,8 @@ void rv_verb_error(struct rv_conn *c, const struct rv_request *r, enum rv_rpc_co
 /* The request names a generation that is not the present one of `id`: the answer is written. */
 bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id);
 const char *rv_boot_name(enum rv_boot b);
+/* ctlwhy.c: the members "ready", "degraded" and "sentence" of the whole sandbox, each with a comma behind it. */
+void rv_why_put_sandbox(struct rv_engine *g, struct rv_buf *out);
 
 /* ctlplan.c */
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r);

@@ -131,7 +131,10 @@ static void answer(struct rv_wait *w)
 	}
 	if (w->whole && w->aim == RV_AIM_READY)
 		ok &= rv_engine_boot(g) == RV_BOOT_DONE || rv_engine_boot(g) == RV_BOOT_DEGRADED;
-	RV_JSON_LIT(out, "],\"boot\":");
+	RV_JSON_LIT(out, "],");
+	if (w->whole && w->aim == RV_AIM_READY)
+		rv_why_put_sandbox(g, out);
+	RV_JSON_LIT(out, "\"boot\":");
 	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
 	RV_JSON_LIT(out, ",\"ok\":");
 	rv_json_bool(out, ok);

@@ -157,6 +157,36 @@ static size_t keep_missing(struct rv_engine *g, rv_id *ids, size_t n)
 	return kept;
 }
 
+/* missing: in start order. */
+static void put_sandbox(struct rv_engine *g, const rv_id *missing, size_t n, struct rv_buf *out)
+{
+	struct sandbox s = {0};
+
+	tell_sandbox(g, missing, n, &s);
+	RV_JSON_LIT(out, "\"ready\":");
+	rv_json_bool(out, s.ready);
+	RV_JSON_LIT(out, ",\"degraded\":");
+	rv_json_bool(out, s.degraded);
+	RV_JSON_LIT(out, ",\"sentence\":");
+	rv_json_str(out, rv_buf_text(&s.sentence));
+	RV_JSON_LIT(out, ",");
+	rv_buf_fini(&s.sentence);
+}
+
+void rv_why_put_sandbox(struct rv_engine *g, struct rv_buf *out)
+{
+	const struct rv_plan *plan = rv_engine_conf(g)->plan;
+	rv_id *missing = calloc(rv_engine_slots(g) + 1, sizeof(*missing));
+	size_t n = 0;
+
+	for (size_t i = 0; missing && plan && i < plan->present; i++)
+		if (is_missing(g, plan->order[i]))
+			missing[n++] = plan->order[i];
+	if (missing)
+		put_sandbox(g, missing, n, out);
+	free(missing);
+}
+
 /* Those that the others wait for: each cause is told once. */
 static size_t keep_causes(struct rv_engine *g, rv_id *ids, size_t n)
 {
@@ -172,7 +202,6 @@ void rv_why(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_engine *g = c->control->engine;
 	struct rv_buf *out = &c->output;
-	struct sandbox s = {0};
 	size_t n;
 	rv_id *ids;
 
@@ -182,16 +211,8 @@ void rv_why(struct rv_conn *c, const struct rv_request *r)
 	RV_JSON_LIT(out, "{");
 	if (!r->name_count) {
 		n = keep_missing(g, ids, n);
-		tell_sandbox(g, ids, n, &s);
+		put_sandbox(g, ids, n, out);
 		n = keep_causes(g, ids, n);
-		RV_JSON_LIT(out, "\"ready\":");
-		rv_json_bool(out, s.ready);
-		RV_JSON_LIT(out, ",\"degraded\":");
-		rv_json_bool(out, s.degraded);
-		RV_JSON_LIT(out, ",\"sentence\":");
-		rv_json_str(out, rv_buf_text(&s.sentence));
-		RV_JSON_LIT(out, ",");
-		rv_buf_fini(&s.sentence);
 	}
 	RV_JSON_LIT(out, "\"boot\":");
 	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));

@@ -191,7 +191,10 @@ static void status(struct rv_conn *c, const struct rv_request *r)
 	if (one == RV_NO_ID && !rv_verb_resolve(c, r, &ids, &n))
 		return;
 	rv_rpc_begin(out, r->id);
-	RV_JSON_LIT(out, "{\"boot\":");
+	RV_JSON_LIT(out, "{");
+	if (!r->name_count)
+		rv_why_put_sandbox(g, out);
+	RV_JSON_LIT(out, "\"boot\":");
 	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
 	RV_JSON_LIT(out, ",\"closing\":");
 	rv_json_bool(out, rv_engine_closing(g));

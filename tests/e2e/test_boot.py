@@ -1,4 +1,5 @@
 """Boot: order, readiness, and what a failure does (R-09, R-10, R-11, R-24, R-30, R-58, R-59, R-65)."""
+import json
 import os
 import re
 import time
@@ -187,6 +188,13 @@ services:
     r.wait_state("b", "failed")
     r.wait_state("a", "ready")
     assert r.service("c")["state"] in ("waiting", "failed", "stopped")
+    r.wait_text("c: not there")
+    assert "b: not there (failed): cannot execute /nonexistent: No such file or directory" in r.stderr
+    assert "c: not there (waiting): dependency failed: b" in r.stderr and "a: not there" not in r.stderr
+    got = r.ctl("status").stdout
+    assert re.search(r"^b +failed .* cannot execute /nonexistent: No such file", got, re.M), got
+    assert re.search(r"^c +waiting .* dependency failed: b", got, re.M), got
+    assert got.splitlines()[-1].startswith("the sandbox is not ready, and its boot failed: it waits for "), got
     assert r.ctl("wait", "--ready", "--timeout", "2s").returncode in (3, 6)
     assert r.term() == 0
 
@@ -198,8 +206,17 @@ services:
   b: {command: [/nonexistent], essential: false}
 """)
     r.wait_ready()
-    assert "degraded" in r.stderr
+    assert re.search(r"^reeve: warning: ready after \S+, but degraded: without b$", r.stderr, re.M), r.stderr
+    assert "b: not there (failed): cannot execute /nonexistent" in r.stderr
     assert r.service("b")["state"] == "failed"
+    got = r.ctl("wait", "--ready", "--timeout", "5s")
+    assert got.returncode == 0 and "the sandbox is ready, but degraded: without b" in got.stderr, got
+    assert r.ctl("status").stdout.splitlines()[-1] == "the sandbox is ready, but degraded: without b"
+    whole = json.loads(r.ctl("--json", "wait", "--ready").stdout)
+    assert whole["ok"] and whole["ready"] and whole["degraded"], whole
+    whole = json.loads(r.ctl("--json", "status").stdout)
+    assert whole["ready"] and whole["degraded"] and "without b" in whole["sentence"], whole
+    assert "sentence" not in json.loads(r.ctl("--json", "status", "a").stdout)
     assert r.term() == 0
 
 
