@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 program, root, sought = sys.argv[1:4]
 out, bad, tried = os.dup(1), False, {}
 os.dup2(2, 1)  # what modules print is no finding
 del sys.path[0]  # the working folder, which a script does not have there
+os.environ["IPYTHONDIR"] = scratch = tempfile.mkdtemp()  # IPython makes a folder when it is imported
 
 
 def say(text, warning=False):
@@ -88,4 +90,5 @@ if root and not os.path.isdir(root):
 elif root and not os.access(root, os.R_OK | os.X_OK):
     say("root-dir %s cannot be read by user %d" % (root, os.geteuid()))
 look_at_path()
+shutil.rmtree(scratch, ignore_errors=True)
 os._exit(3 if bad else 0)

@@ -106,17 +106,15 @@ static void print_process(const struct sheet *p, const struct rv_service *s)
 	label(to, "directory");
 	add_text(p, s->working_dir ? s->working_dir : "/");
 	rv_buf_str(to, "\n");
-	if (s->user || s->group || s->groups) {
-		label(to, "user");
-		rv_buf_fmt(to, "%s", s->user ? s->user : "(reeve's)");
-		if (s->group)
-			rv_buf_fmt(to, ", group %s", s->group);
-		if (s->groups)
-			rv_buf_str(to, s->groups[0] ? ", groups" : ", no groups");
-		for (size_t i = 0; s->groups && s->groups[i]; i++)
-			rv_buf_fmt(to, " %s", s->groups[i]);
-		rv_buf_str(to, "\n");
-	}
+	label(to, "user");
+	rv_buf_fmt(to, "%s", s->user ? s->user : "(reeve's)");
+	if (s->group)
+		rv_buf_fmt(to, ", group %s", s->group);
+	if (s->groups)
+		rv_buf_str(to, s->groups[0] ? ", groups" : ", no groups");
+	for (size_t i = 0; s->groups && s->groups[i]; i++)
+		rv_buf_fmt(to, " %s", s->groups[i]);
+	rv_buf_str(to, "\n");
 	if (s->has_umask) {
 		label(to, "umask");
 		rv_buf_fmt(to, "%03o\n", s->umask);
@@ -145,40 +143,6 @@ static void print_limits(const struct rv_service *s, struct rv_buf *to)
 		print_amount(to, s->limits[i].hard);
 	}
 	rv_buf_str(to, "\n");
-}
-
-static bool is_inherited(const struct rv_whole *w, const char *entry)
-{
-	for (const char *const *e = w->inherited; e && *e; e++)
-		if (*e == entry)
-			return true;
-	return false;
-}
-
-static void print_environment(
-	const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to)
-{
-	bool any = false;
-
-	label(to, "inherits");
-	rv_buf_str(to,
-		d->inherit == RV_INHERIT_ALL		? "all"
-			: d->inherit == RV_INHERIT_NONE ? "none"
-							: "");
-	for (size_t i = 0; d->inherit == RV_INHERIT_NAMES && d->inherit_names[i]; i++)
-		rv_buf_fmt(to, "%s%s", i ? " " : "", d->inherit_names[i]);
-	rv_buf_str(to, "\n");
-	for (const char *const *e = d->s.env; e && *e; e++) {
-		if (is_inherited(w, *e))
-			continue;
-		if (!any)
-			label(to, "environment");
-		rv_buf_str(to, any ? " " : "");
-		rv_text_visible(to, *e, strcspn(*e, "="));
-		any = true;
-	}
-	if (any)
-		rv_buf_str(to, "\n");
 }
 
 static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, struct rv_buf *to)
@@ -421,7 +385,7 @@ static void print_service(
 	}
 	print_process(p, s);
 	print_limits(s, to);
-	print_environment(w, d, to);
+	rv_print_environment(w, d, to);
 	print_graph(&w->conf, d, to);
 	print_sockets(p, s);
 	print_ready(p, s);

@@ -93,6 +93,8 @@ const char *const *rv_environ_read_file(struct rv_read *r, const char *path, str
 const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
 /* Fills env and its parts. recipe: a plugin's additions, or NULL. */
 void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe);
+/* printenv.c: lines of `reeve plan`. */
+void rv_print_environment(const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to);
 /* socket.c */
 extern const struct rv_table rv_listen_table;
 rv_row_reader rv_service_ports, rv_service_listen;
