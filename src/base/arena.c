@@ -47,6 +47,15 @@ void rv_arena_fini(struct rv_arena *a)
 	*a = (struct rv_arena){.max = a->max};
 }
 
+void rv_arena_wipe(struct rv_arena *a)
+{
+	for (struct rv_arena_block *b = a->last; b; b = b->before) {
+		UNGUARD(b->bytes, b->room);
+		explicit_bzero(b->bytes, b->room);
+	}
+	rv_arena_fini(a);
+}
+
 void *rv_arena_alloc(struct rv_arena *a, size_t n)
 {
 	size_t max = a->max ? a->max : (size_t)256 << 20;

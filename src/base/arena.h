@@ -17,6 +17,8 @@ struct rv_arena {
 };
 
 void rv_arena_fini(struct rv_arena *a);
+/* The same, and nothing of what it held is left in memory. */
+void rv_arena_wipe(struct rv_arena *a);
 /* Zeroed, aligned for any type; NULL (and `full`) when refused. n = 0 gives a valid pointer. */
 void *rv_arena_alloc(struct rv_arena *a, size_t n);
 /* n elements of `size`; checks the product. */

@@ -123,7 +123,7 @@ struct rv_limit { /* one resource limit */
 	uint64_t soft, hard; /* RLIM_INFINITY as UINT64_MAX */
 };
 
-enum rv_from { RV_FROM_PRESET, RV_FROM_ENV, RV_FROM_YAML };
+enum rv_from { RV_FROM_PRESET, RV_FROM_ENV, RV_FROM_YAML, RV_FROM_START };
 
 struct rv_option { /* one plugin option with its effective value */
 	const struct rv_key *key;
@@ -224,6 +224,28 @@ void rv_conf_destroy(struct rv_conf *conf);
 
 /* By name; NULL: none. */
 const struct rv_service *rv_conf_find(const struct rv_conf *conf, const char *name);
+
+/* A service as one request to start it wants it: some options in place of the configuration's. */
+struct rv_variant {
+	struct rv_arena arena; /* of what differs; the rest is the conf's, which must outlive it */
+	struct rv_service s; /* its command, ports and environment wait for a recipe of their own */
+	const char *const *given; /* names of the options that differ */
+	size_t given_count;
+	const char *const *env; /* as s.env; s.env may be replaced */
+	const uint16_t *ports; /* that the files declare */
+	size_t port_count;
+};
+struct rv_word {
+	const char *key, *value;
+};
+/* Values are checked by the plugin's table, as in a file; no value is in a complaint. False: complained about, and
+   nothing is left of *to. */
+bool rv_variant_init(struct rv_variant *to, const struct rv_conf *conf, rv_id id,
+	const struct rv_word *words, size_t count, struct rv_complaints *c);
+/* Its memory is wiped: secrets may be in it. */
+void rv_variant_fini(struct rv_variant *v);
+/* What of it must not be shown. */
+struct rv_mask *rv_variant_mask(const struct rv_variant *v);
 
 /* What must not be shown, wherever it turns up: the values of all secret options, and those that
    ${env.NAME} brought of variables whose name speaks of a secret (TOKEN, SECRET, PASS, KEY, CREDENTIAL,

@@ -214,13 +214,14 @@ static size_t count(const char *const *list)
 	return n;
 }
 
-void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe)
+void rv_environ_lay(const struct rv_whole *w, const struct rv_detail *d, const char *const *recipe,
+	struct rv_arena *a, struct rv_service *to)
 {
 	const char *const *sandbox = w->conf.environment;
 	size_t inherited = count(w->inherited),
 	       most = inherited + count(sandbox) + count(recipe) + count(d->file_env) +
 		count(d->own_env);
-	struct layers l = {.list = rv_arena_array(&w->conf.arena, most + 1, sizeof(*l.list))};
+	struct layers l = {.list = rv_arena_array(a, most + 1, sizeof(*l.list))};
 
 	if (!l.list)
 		return;
@@ -237,7 +238,12 @@ void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *c
 	lay(&l, recipe);
 	lay(&l, d->file_env);
 	lay(&l, d->own_env);
-	d->s.env = l.list;
-	d->s.env_inherited = l.inherited;
-	d->s.env_weak = l.weak;
+	to->env = l.list;
+	to->env_inherited = l.inherited;
+	to->env_weak = l.weak;
+}
+
+void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe)
+{
+	rv_environ_lay(w, d, recipe, &w->conf.arena, &d->s);
 }

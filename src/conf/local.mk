@@ -25,6 +25,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/socket.c \
 	src/conf/top.c \
 	src/conf/tree.c src/conf/tree.h \
+	src/conf/variant.c \
 	src/conf/whole.h \
 	src/conf/yaml.c
 src_conf_libconf_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)

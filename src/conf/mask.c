@@ -85,21 +85,13 @@ static size_t collect(const struct rv_whole *w, struct hidden *to)
 	return n;
 }
 
-struct rv_mask *rv_mask_create(const struct rv_conf *conf)
+/* The first n are collected; the rest of the list has room for as many. False: memory was refused. */
+static bool complete(struct rv_mask *m, size_t n)
 {
-	const struct rv_whole *w = (const struct rv_whole *)conf;
-	size_t n = collect(w, NULL);
-	struct rv_mask *m = calloc(1, sizeof(*m) + 2 * n * sizeof(m->list[0]));
-
-	if (!m)
-		return NULL;
-	collect(w, m->list);
 	for (size_t i = 0; i < n; i++) {
 		m->list[n + i] = in_json(&m->arena, m->list[i].text);
-		if (!m->list[n + i].text) {
-			rv_mask_destroy(m);
-			return NULL;
-		}
+		if (!m->list[n + i].text)
+			return false;
 	}
 	n *= 2;
 	if (n)
@@ -112,13 +104,52 @@ struct rv_mask *rv_mask_create(const struct rv_conf *conf)
 			i++;
 		m->first[c] = i;
 	}
-	return m;
+	return true;
+}
+
+static struct rv_mask *make(size_t room)
+{
+	return calloc(1, sizeof(struct rv_mask) + 2 * room * sizeof(struct hidden));
+}
+
+static struct rv_mask *finish(struct rv_mask *m, size_t n)
+{
+	if (complete(m, n))
+		return m;
+	rv_mask_destroy(m);
+	return NULL;
+}
+
+struct rv_mask *rv_mask_create(const struct rv_conf *conf)
+{
+	const struct rv_whole *w = (const struct rv_whole *)conf;
+	size_t n = collect(w, NULL);
+	struct rv_mask *m = make(n);
+
+	if (!m)
+		return NULL;
+	collect(w, m->list);
+	return finish(m, n);
+}
+
+struct rv_mask *rv_variant_mask(const struct rv_variant *v)
+{
+	struct rv_mask *m = make(v->s.option_count);
+	size_t n = 0;
+
+	for (size_t i = 0; m && i < v->s.option_count; i++) {
+		const struct rv_option *o = &v->s.options[i];
+
+		if (o->key->type == RV_KEY_SECRET && o->value && o->value_len)
+			m->list[n++] = (struct hidden){o->value, o->value_len};
+	}
+	return m ? finish(m, n) : NULL;
 }
 
 void rv_mask_destroy(struct rv_mask *m)
 {
 	if (m)
-		rv_arena_fini(&m->arena);
+		rv_arena_wipe(&m->arena);
 	free(m);
 }
 

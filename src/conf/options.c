@@ -23,7 +23,7 @@ static void refuse(struct rv_read *r, const struct value *v, const char *expecte
 {
 	if (v->tree && v->key->type != RV_KEY_SECRET)
 		rv_read_refuse(r, v->tree, expected);
-	else if (v->tree)
+	else if (v->tree || v->from == RV_FROM_START)
 		rv_read_complain(r, v->at, "must be %s", expected);
 	else if (v->from == RV_FROM_PRESET)
 		rv_read_complain(
@@ -36,6 +36,12 @@ static void refuse(struct rv_read *r, const struct value *v, const char *expecte
 static bool in_range(const struct rv_key *k, int64_t n)
 {
 	return (!k->min && !k->max) || (n >= k->min && n <= k->max);
+}
+
+/* Quotes are a matter of files. */
+static const char *unquoted(const struct value *v)
+{
+	return v->from == RV_FROM_START ? "" : " (without quotes)";
 }
 
 static const char *read_number(struct rv_read *r, const struct value *v)
@@ -54,10 +60,10 @@ static const char *read_number(struct rv_read *r, const struct value *v)
 	if (good && ((!min && !max) || (n >= min && n <= max)))
 		return rv_arena_fmt(r->arena, "%lld", (long long)n);
 	if (min || max)
-		snprintf(expected, sizeof(expected), "a number from %lld to %lld (without quotes)",
-			(long long)min, (long long)max);
+		snprintf(expected, sizeof(expected), "a number from %lld to %lld%s", (long long)min,
+			(long long)max, unquoted(v));
 	else
-		snprintf(expected, sizeof(expected), "a number (without quotes)");
+		snprintf(expected, sizeof(expected), "a number%s", unquoted(v));
 	refuse(r, v, expected);
 	return NULL;
 }
@@ -69,7 +75,7 @@ static const char *read_bool(struct rv_read *r, const struct value *v)
 
 	if (!quoted && rv_text_bool(v->text, &b))
 		return b ? "true" : "false";
-	refuse(r, v, "true or false (without quotes)");
+	refuse(r, v, v->from == RV_FROM_START ? "true or false" : "true or false (without quotes)");
 	return NULL;
 }
 
@@ -351,6 +357,19 @@ static void read_option(struct rv_read *r, struct rv_option *o, const struct rv_
 	rv_read_enter(r, o->key->name);
 	set(r, o, v);
 	rv_read_leave(r);
+}
+
+void rv_options_given(struct rv_read *r, struct rv_option *o, const char *text)
+{
+	struct value v = {.key = o->key, .text = text, .at = {.file = ""}, .from = RV_FROM_START};
+	struct rv_option given = {.key = o->key, .from = RV_FROM_START};
+	size_t errors = r->c->errors;
+
+	rv_read_enter(r, o->key->name);
+	set(r, &given, v);
+	rv_read_leave(r);
+	if (r->c->errors == errors)
+		*o = given;
 }
 
 static void check_names(struct rv_read *r, const struct rv_detail *d)

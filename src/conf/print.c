@@ -364,7 +364,8 @@ static void print_options(const struct sheet *p, const struct rv_service *s)
 		switch (o->from) {
 		case RV_FROM_PRESET: rv_buf_str(to, "  (default)\n"); break;
 		case RV_FROM_ENV: rv_buf_fmt(to, "  (variable %s)\n", o->key->env); break;
-		case RV_FROM_YAML: rv_buf_str(to, "  (file)\n"); break;
+		case RV_FROM_YAML:
+		case RV_FROM_START: rv_buf_str(to, "  (file)\n"); break;
 		}
 	}
 }

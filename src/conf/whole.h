@@ -80,6 +80,8 @@ void rv_budget_advise(struct rv_whole *w, struct rv_complaints *c);
 void rv_top_read(struct rv_read *r, struct rv_top *t);
 /* options.c */
 void rv_options_read(struct rv_read *r, struct rv_detail *d);
+/* One option as somebody at the control socket gave it: `o` is left as it was when it is refused. */
+void rv_options_given(struct rv_read *r, struct rv_option *o, const char *text);
 void rv_options_json(struct rv_buf *to, const char *s); /* appends it as a JSON string */
 /* ports.c: recipes: only what a recipe takes part in. */
 void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c);
@@ -92,6 +94,8 @@ const char *const *rv_environ_read_map(struct rv_read *r, const struct rv_tree *
 const char *const *rv_environ_read_file(struct rv_read *r, const char *path, struct rv_place at);
 const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
 /* Fills env and its parts. recipe: a plugin's additions, or NULL. */
+void rv_environ_lay(const struct rv_whole *w, const struct rv_detail *d, const char *const *recipe,
+	struct rv_arena *a, struct rv_service *to);
 void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe);
 /* printenv.c: lines of `reeve plan`. */
 void rv_print_environment(const struct rv_whole *w, const struct rv_detail *d, struct rv_buf *to);

@@ -248,8 +248,10 @@ int main(int argc, char **argv)
 	struct rv_words w;
 	int status = CTL_OK;
 
-	if (!rv_words_read(&w, argc, argv))
+	if (!rv_words_read(&w, argc, argv)) {
+		rv_words_fini(&w);
 		return CTL_USAGE;
+	}
 	if (w.help)
 		rv_words_help(&w);
 	else if (w.version || (w.verb == RV_VERB_VERSION && !w.json))

@@ -170,6 +170,16 @@ static void resting(const struct telling *t, rv_id id, const struct rv_because *
 	tell_cause(t, id, &b->look);
 }
 
+/* Names only: values may be secrets. */
+static void tell_given(const struct telling *t, rv_id id)
+{
+	const char *const *names;
+	size_t n = rv_engine_given(t->g, id, &names);
+
+	for (size_t i = 0; i < n; i++)
+		rv_buf_fmt(t->to, "%s%s", i ? ", " : ", started with ", names[i]);
+}
+
 static void up(const struct telling *t, rv_id id, const struct rv_because *b)
 {
 	char since[32];
@@ -182,6 +192,7 @@ static void up(const struct telling *t, rv_id id, const struct rv_because *b)
 	}
 	rv_buf_fmt(t->to, "has been ready for %s (pid %d, generation %llu)", since, (int)b->pid,
 		(unsigned long long)b->look.generation);
+	tell_given(t, id);
 	if (b->look.flags & RV_LOOK_DISABLED)
 		rv_buf_fmt(t->to, ", unproven: plugin %s is disabled",
 			t->g->hands[id].service->plugin);

@@ -330,6 +330,25 @@ static size_t keep_meant(struct rv_engine *g, enum rv_aim aim, rv_id *ids, size_
 	return kept;
 }
 
+/* Options of the request, if there are any. False: they are refused, and that is answered. */
+static bool give(struct rv_conn *c, const struct rv_request *r, rv_id id)
+{
+	struct rv_word words[RV_RPC_OPTIONS_MAX];
+	struct rv_buf why = {0};
+	bool ok;
+
+	if (!r->options)
+		return true;
+	for (size_t i = 0; i < r->option_count; i++)
+		words[i] = (struct rv_word){r->options[i].key, r->options[i].value};
+	ok = rv_engine_give(
+		c->control->engine, id, words, r->option_count, r->verb == RV_VERB_RESTART, &why);
+	if (!ok)
+		rv_verb_error(c, r, RV_RPC_REFUSED, "%s: %s", r->names[0], rv_buf_text(&why));
+	rv_buf_fini(&why);
+	return ok;
+}
+
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_engine *g = c->control->engine;
@@ -345,10 +364,6 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 		aim = RV_AIM_RESTART;
 		e.kind = RV_EV_RESTART;
 	}
-	if (r->option_count) {
-		rv_verb_error(c, r, RV_RPC_REFUSED, "options cannot be given to a start yet");
-		return;
-	}
 	if (!rv_verb_resolve(c, r, &ids, &n))
 		return;
 	if (r->all)
@@ -358,11 +373,15 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 	else if (aim != RV_AIM_STOP && rv_engine_closing(g))
 		rv_verb_error(c, r, RV_RPC_REFUSED,
 			"reeve is shutting down: nothing is started any more");
-	else if (wait_create(c, r, aim, ids, n))
+	else if (give(c, r, ids[0]) && wait_create(c, r, aim, ids, n))
 		for (size_t i = 0; i < n; i++) {
 			e.id = ids[i];
+			if (!r->options)
+				rv_engine_give_none(g, ids[i], e.kind);
 			rv_engine_push(g, &e);
 		}
+	else if (r->options) /* whatever the next start is, it is not this one */
+		rv_engine_give_none(g, ids[0], RV_EV_START);
 	free(ids);
 }
 

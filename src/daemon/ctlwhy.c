@@ -41,7 +41,8 @@ static void put_one(struct rv_conn *c, rv_id id)
 	rv_time now = rv_now();
 	struct rv_because b;
 	struct rv_rpc_cause cause;
-	size_t n;
+	const char *const *given;
+	size_t n, given_count = rv_engine_given(g, id, &given);
 
 	rv_because_tell(g, id, !c->admin, &b, &sentence);
 	n = b.heir_count < RV_HEIRS_SHOWN ? b.heir_count : RV_HEIRS_SHOWN;
@@ -63,7 +64,9 @@ static void put_one(struct rv_conn *c, rv_id id)
 			: b.await.by > now     ? b.await.by - now
 					       : 0,
 		.next = next,
-		.next_count = n};
+		.next_count = n,
+		.options = given,
+		.option_count = given_count};
 	rv_rpc_put_cause(&c->output, &cause);
 	rv_buf_fini(&sentence);
 }

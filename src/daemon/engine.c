@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "daemon/given.h"
 #include "daemon/notifysock.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
@@ -102,6 +103,8 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 		rv_ending_stopped(g, a->id);
 	if (look.state == RV_STOPPED || look.state == RV_FAILED || look.state == RV_EXITED)
 		h->lived = false;
+	if (h->given_changes)
+		rv_given_settle(g, a->id, look.state);
 	if (look.state == RV_READY)
 		rv_hands_proven(h);
 	rv_buf_fini(&why);
@@ -180,8 +183,11 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 
 static void start_one(struct rv_engine *g, const struct rv_start *s)
 {
-	const struct rv_service *svc = g->hands[s->id].service;
+	const struct rv_service *svc;
 
+	if (g->hands[s->id].given_changes)
+		rv_given_turn(g, s->id);
+	svc = g->hands[s->id].service;
 	if (rv_core_closing(g->core)) {
 		rv_pump_refuse(g, s->id, s->generation, "not started: reeve is shutting down");
 	} else if (svc->argv_is_static || !(svc->table->hooks & RV_HAS(RV_HOOK_START))) {

@@ -81,6 +81,15 @@ const struct rv_history *rv_engine_history(const struct rv_engine *g);
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e);
 void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w);
 void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w);
+/* Options from a request to start a service (or, with `restart`, to restart it). They take the place of the conf's from its
+   next start on and hold for automatic restarts; a stop on request, or a start on request of what is down, ends
+   them. False: *why says what is wrong with them, or that it runs, and nothing is changed. */
+bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t count,
+	bool restart, struct rv_buf *why);
+/* A request to start, stop or restart it without any: to be told before the event is pushed. */
+void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
+/* Names of those that are in force, or will be at the next start; the number of them. */
+size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names);
 /* Sends a signal to the service's main process now. False: it does not run, or adopted. */
 bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e);
 struct rv_capture *rv_engine_capture(struct rv_engine *g, rv_id id);

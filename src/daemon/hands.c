@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/given.h"
 #include "daemon/holder.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
@@ -94,26 +95,20 @@ static bool make_listen_env(struct rv_hands *h, struct rv_arena *arena)
 	return !arena->full;
 }
 
-/* The environment of every life and command of the service, but for the mark. */
-static bool make_env(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
+const char *const *rv_hands_env(
+	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena)
 {
-	const struct rv_service *s = h->service;
 	size_t n = env_count(s->env);
 	const char **env;
 
-	if (s->env && !s->user) { /* nothing comes to what the file says */
-		h->context.env = s->env;
-		return true;
-	}
-	env = rv_arena_array(&w->arena, n + 4 + 1, sizeof(*env));
+	if (s->env && !s->user) /* nothing comes to what the file says */
+		return s->env;
+	env = rv_arena_array(arena, n + 4 + 1, sizeof(*env));
 	if (!env)
-		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
+		return NULL;
 	if (s->env)
 		memcpy(env, s->env, n * sizeof(*env));
-	if (!env_account(s, &h->account, env, &n, &w->arena))
-		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
-	h->context.env = env;
-	return true;
+	return env_account(s, who, env, &n, arena) ? env : NULL;
 }
 
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
@@ -139,7 +134,10 @@ bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 		.limit_count = s->limit_count};
 	if (!make_listen_env(h, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
-	return make_env(h, w, e);
+	h->context.env = rv_hands_env(s, &h->account, &w->arena);
+	h->own_env = h->context.env;
+	return h->context.env ||
+		rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 }
 
 static bool open_listeners(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
@@ -186,12 +184,13 @@ void rv_hands_close(struct rv_hands *h)
 		rv_listener_close(h->listeners[i]);
 	free(h->why);
 	free(h->probe_why);
+	rv_given_destroy(h->given);
+	rv_given_destroy(h->given_next);
 	*h = (struct rv_hands){0};
 }
 
-/* Additions of a recipe that was made at start: they lose to what the file sets. */
-static void add_recipe_env(
-	struct rv_hands *h, const struct rv_recipe *r, const char **env, size_t *n)
+void rv_hands_add_recipe(
+	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n)
 {
 	for (size_t i = 0; r && r->env && r->env[i]; i++) {
 		const char *eq = strchr(r->env[i], '=');
@@ -200,7 +199,7 @@ static void add_recipe_env(
 		if (!eq)
 			continue;
 		at = env_find(env, r->env[i], (size_t)(eq - r->env[i]));
-		if (at < *n && at >= h->service->env_weak)
+		if (at < *n && at >= s->env_weak)
 			continue;
 		env[at] = r->env[i];
 		if (at == *n)
@@ -378,7 +377,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 		return false;
 	memcpy(env, sp.env, n * sizeof(*env));
 	add_listen_env(h, env, &n);
-	add_recipe_env(h, recipe, env, &n);
+	rv_hands_add_recipe(s, recipe, env, &n);
 	if (!make_notify(h, w, env, &n, e))
 		return false;
 	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,

@@ -38,7 +38,12 @@ struct rv_hands {
 	struct rv_listener **listeners; /* service->listen_count */
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
+	const char *const *own_env; /* the context's, by the configuration */
 	const char *listen_env[RV_LISTEN_VARS]; /* what a life has beyond it; NULL: no listeners */
+	struct rv_given *
+		given; /* options of the request that started it: service is theirs; NULL: the conf's */
+	struct rv_given *given_next; /* in their place from the next start on ... */
+	bool given_changes; /* ... when this is set */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */
@@ -58,6 +63,12 @@ struct rv_world {
 
 /* Fills account, context and listen_env from `service`. Of the world it takes memory only. */
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
+/* The environment of every life and command of s, but for the mark, in the arena. NULL: memory was refused. */
+const char *const *rv_hands_env(
+	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena);
+/* Puts a recipe's additions into env, which has room for them; they lose to what the file sets. */
+void rv_hands_add_recipe(
+	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n);
 /* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
 bool rv_hands_open(
 	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);

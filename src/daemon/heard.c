@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/given.h"
 #include "daemon/say.h"
 
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
@@ -84,7 +85,7 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 		v = RV_RETRY;
 		why = e.text;
 	}
-	rv_hands_note(&g->hands[id].probe_why, "%s", why);
+	rv_given_note(&g->hands[id], &g->hands[id].probe_why, why);
 	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
 }
 
@@ -93,20 +94,21 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 	struct rv_hands *h = &g->hands[id];
 	struct rv_err e;
 
-	if (rv_hands_start(h, &g->world, generation, r, &e)) {
+	if ((!h->given || rv_given_recipe(g, id, r, &e)) &&
+		rv_hands_start(h, &g->world, generation, r, &e)) {
 		free(h->why); /* of an earlier try */
 		h->why = NULL;
 		rv_pump_push(g, RV_EV_SPAWNED, id, generation);
 		return;
 	}
-	rv_hands_note(&h->why, "%s", e.text);
+	rv_given_note(h, &h->why, e.text);
 	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
 }
 
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)
 {
 	g->hands[id].facts.generation = generation;
-	rv_hands_note(&g->hands[id].why, "%s", why);
+	rv_given_note(&g->hands[id], &g->hands[id].why, why);
 	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
 }
 
@@ -133,10 +135,9 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		return;
 	}
 	if (a->verdict != RV_OK) {
-		const char *why = *a->why ? a->why : "failed without a word";
-
-		rv_hands_note(&h->probe_why, "%s", why);
-		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), why);
+		rv_given_note(h, &h->probe_why, *a->why ? a->why : "failed without a word");
+		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),
+			h->probe_why ? h->probe_why : "");
 	}
 	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
 }

@@ -162,8 +162,10 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 	uint32_t number, bool rehearse, bool keep)
 {
 	struct rv_hp_msg m = {.kind = RV_HP_INSTANCE};
+	struct rv_slot *slot = id < h->slot_count ? h->slots[id] : NULL;
+	const struct rv_service *s = slot && slot->as && !rehearse ? slot->as : &conf->services[id];
 	struct rv_arena arena = {0};
-	bool fine = rv_host_instance(conf, &conf->services[id], &arena, &m.u.instance);
+	bool fine = rv_host_instance(conf, s, &arena, &m.u.instance);
 
 	if (h->inspecting)
 		fine = fine && rv_host_peers(conf, &conf->services[id], &arena, &m.u.instance);

@@ -33,6 +33,7 @@ struct rv_ask {
 struct rv_slot { /* one a service that was ever asked for */
 	struct rv_ask ask;
 	uint32_t known; /* host run in which its instance was sent */
+	const struct rv_service *as; /* what hooks see instead of the conf's; NULL: that */
 	enum rv_hook hook;
 	struct rv_host_facts facts;
 	bool sent, again; /* to some host; to one that died */

@@ -374,6 +374,16 @@ static struct rv_slot *slot_for(struct rv_hostlink *h, rv_id id)
 	return h->slots[id];
 }
 
+void rv_hostlink_vary(struct rv_hostlink *h, rv_id id, const struct rv_service *as)
+{
+	struct rv_slot *s = as || (id < h->slot_count && h->slots[id]) ? slot_for(h, id) : NULL;
+
+	if (!s)
+		return; /* without a slot it has no calls either */
+	s->as = as;
+	s->known = 0;
+}
+
 void rv_hostlink_call(struct rv_hostlink *h, const struct rv_host_facts *facts, enum rv_hook hook,
 	rv_time timeout)
 {

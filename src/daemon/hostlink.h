@@ -62,6 +62,10 @@ void rv_hostlink_inspect(struct rv_hostlink *h, struct ev_loop *loop, struct rv_
 	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx);
 void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf);
 
+/* What hooks of the service see from the next call on: another service than the conf's, under the same id, which must
+   stay until it is replaced. NULL: the conf's again. No call of it may be in flight. */
+void rv_hostlink_vary(struct rv_hostlink *h, rv_id id, const struct rv_service *as);
+
 /* Facts of the life that a hook may want to know. */
 struct rv_host_facts {
 	rv_id id;

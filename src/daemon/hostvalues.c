@@ -21,6 +21,12 @@ bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struc
 	return true;
 }
 
+/* For a plugin a user's word is a user's word, wherever it was said. */
+static enum rv_from from_of(const struct rv_option *o)
+{
+	return o->from == RV_FROM_START ? RV_FROM_YAML : o->from;
+}
+
 bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
 	struct rv_hp_instance *to)
 {
@@ -32,7 +38,7 @@ bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, st
 	for (size_t i = 0; i < s->option_count; i++)
 		o[i] = (struct rv_hp_option){
 			.key = {.name = s->options[i].key->name, .type = s->options[i].key->type},
-			.from = (uint8_t)s->options[i].from,
+			.from = (uint8_t)from_of(&s->options[i]),
 			.set = s->options[i].value,
 			.value = {.p = s->options[i].value,
 				.n = s->options[i].value ? s->options[i].value_len : 0}};

@@ -4,6 +4,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/because.c src/daemon/because.h \
 	src/daemon/booted.c src/daemon/ending.c \
 	src/daemon/endreport.c src/daemon/endreport.h \
+	src/daemon/given.c src/daemon/given.h \
 	src/daemon/hands.c src/daemon/hands.h \
 	src/daemon/herald.c src/daemon/herald.h \
 	src/daemon/history.c src/daemon/history.h \

@@ -1,5 +1,5 @@
 /* The inside of the engine, for its files: heard.c (events in), engine.c (the turn, actions out), booted.c and ending.c
- * (verdicts), view.c and because.c (looks). Nobody else includes it. */
+ * (verdicts), view.c and because.c (looks), given.c (options of one request). Nobody else includes it. */
 #ifndef DAEMON_PUMP_H
 #define DAEMON_PUMP_H
 

@@ -1,6 +1,8 @@
 /* JSON by hand: see json.h. */
 #include "wire/json.h"
 
+#include <cjson/cJSON.h>
+
 #include <string.h>
 
 static const char base64_letters[] =
@@ -194,4 +196,12 @@ bool rv_json_base64_read(struct rv_buf *to, const char *text)
 			return false;
 	}
 	return true;
+}
+
+bool rv_json_is_value(const char *text)
+{
+	cJSON *v = cJSON_ParseWithOpts(text, NULL, true);
+
+	cJSON_Delete(v);
+	return v;
 }

@@ -17,6 +17,8 @@ void rv_json_bool(struct rv_buf *to, bool v);
 /* Bytes of somebody else as one member, without loss: "text":"..." when they are UTF-8 without NUL, else
    "base64":"...". */
 void rv_json_bytes(struct rv_buf *to, const char *bytes, size_t n);
+/* Whether the text is one JSON value. */
+bool rv_json_is_value(const char *text);
 /* True when all of it is well-formed UTF-8 without a NUL. */
 bool rv_json_is_text(const char *bytes, size_t n);
 /* Appends what the base64 text stands for. False: it is not base64. */

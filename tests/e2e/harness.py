@@ -273,9 +273,10 @@ class Reeve:
 
     # -- reevectl -----------------------------------------------------------------------------------------------------
 
-    def ctl(self, *args, timeout=30.0):
+    def ctl(self, *args, timeout=30.0, input=None):
         """Runs reevectl; the result has returncode, stdout, stderr."""
-        return subprocess.run([REEVECTL, "-s", self.socket, *args], stdin=subprocess.DEVNULL, capture_output=True,
+        given = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
+        return subprocess.run([REEVECTL, "-s", self.socket, *args], **given, capture_output=True,
                               text=True, errors="replace", timeout=timeout * SLACK, env=self.env, cwd=self.dir)
 
     def services(self):

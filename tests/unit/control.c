@@ -230,6 +230,28 @@ void rv_because_tell(
 	rv_buf_fmt(sentence, "%s is asked", g->slot[id].name);
 }
 
+bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t count,
+	bool restart, struct rv_buf *why)
+{
+	(void)g, (void)id, (void)restart;
+	if (count == 1 && !strcmp(words[0].key, "token"))
+		return true;
+	rv_buf_str(why, "no such option");
+	return false;
+}
+
+void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)
+{
+	(void)g, (void)id, (void)request;
+}
+
+size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names)
+{
+	(void)g, (void)id;
+	*names = NULL;
+	return 0;
+}
+
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
 {
 	g->queue[g->queued++] = *e;
@@ -981,6 +1003,31 @@ static void restart_waits_for_the_next_generation(void **state)
 	move_to(&s->g, WEB, RV_READY);
 	answer = hear(s, fd);
 	assert_int_equal(at(service_of(answer, 0), "generation")->valueint, 9);
+	cJSON_Delete(answer);
+	close(fd);
+}
+
+static void options_are_for_one_service_and_a_wrong_one_changes_nothing(void **state)
+{
+	struct stage *s = *state;
+	int fd = dial(s->path);
+	cJSON *answer;
+
+	expect_error(s, fd, "start", "{\"names\":[\"web\"],\"options\":{\"tokn\":\"x\"}}",
+		RV_RPC_REFUSED, "no such option");
+	expect_error(s, fd, "start", "{\"names\":[\"web\",\"db\"],\"options\":{\"token\":\"x\"}}",
+		RV_RPC_PARAMS, "exactly one name");
+	expect_error(s, fd, "start", "{\"names\":[\"web\"],\"options\":{\"token\":1}}",
+		RV_RPC_PARAMS, "token");
+	expect_error(
+		s, fd, "start", "{\"names\":[\"web\"],\"options\":[]}", RV_RPC_PARAMS, "object");
+	expect_error(
+		s, fd, "stop", "{\"names\":[\"web\"],\"options\":{}}", RV_RPC_PARAMS, "options");
+	assert_int_equal(s->g.events, 0);
+	say(fd, "start", "{\"names\":[\"web\"],\"options\":{\"token\":\"x\"}}");
+	answer = hear(s, fd);
+	assert_true(cJSON_IsTrue(at(at(answer, "result"), "ok")));
+	assert_int_equal(s->g.events, 1);
 	cJSON_Delete(answer);
 	close(fd);
 }
@@ -1837,6 +1884,7 @@ int main(void)
 		TEST(a_start_that_fails_says_why),
 		TEST(a_failure_of_before_is_not_the_outcome_of_a_new_start),
 		TEST(restart_waits_for_the_next_generation),
+		TEST(options_are_for_one_service_and_a_wrong_one_changes_nothing),
 		TEST(a_stale_generation_changes_nothing),
 		TEST(a_wait_has_a_bound_and_says_where_things_are),
 		TEST(no_wait_answers_when_the_core_has_seen_it),

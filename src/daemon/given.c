@@ -1,0 +1,272 @@
+/* Options of one request: see given.h. */
+#include "daemon/given.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "daemon/pump.h"
+#include "wire/json.h"
+
+struct rv_given {
+	struct rv_variant variant;
+	struct rv_mask *mask; /* NULL: memory was refused, then nothing is shown */
+	struct rv_arena life; /* ports and environment of the present life */
+};
+
+void rv_given_destroy(struct rv_given *v)
+{
+	if (!v)
+		return;
+	rv_mask_destroy(v->mask);
+	rv_arena_wipe(&v->life);
+	rv_variant_fini(&v->variant);
+	free(v);
+}
+
+/* ---- taking effect ---- */
+
+/* Nothing of its life is left, so nobody looks at the service that goes. */
+static void put_in_force(struct rv_engine *g, rv_id id, struct rv_given *v)
+{
+	struct rv_hands *h = &g->hands[id];
+	struct rv_given *old = h->given;
+
+	rv_prober_destroy(h->prober);
+	rv_notify_destroy(h->notify);
+	h->prober = NULL;
+	h->notify = NULL;
+	h->given = v;
+	h->service = v ? &v->variant.s : &g->conf->services[id];
+	if (!v && old)
+		h->context.env = h->own_env;
+	rv_hostlink_vary(g->world.host, id, v ? h->service : NULL);
+	rv_given_destroy(old);
+}
+
+void rv_given_turn(struct rv_engine *g, rv_id id)
+{
+	struct rv_hands *h = &g->hands[id];
+	struct rv_given *next = h->given_next;
+
+	h->given_changes = false;
+	h->given_next = NULL;
+	if (next || h->given)
+		put_in_force(g, id, next);
+}
+
+void rv_given_settle(struct rv_engine *g, rv_id id, enum rv_state state)
+{
+	bool idle = state == RV_STOPPED || state == RV_EXITED || state == RV_FAILED;
+
+	if (idle && !g->hands[id].given_next)
+		rv_given_turn(g, id);
+}
+
+/* ---- the recipe ---- */
+
+static const char *owner_of(const struct rv_engine *g, rv_id but, uint16_t port)
+{
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_service *s = g->hands[id].service;
+
+		if (!s || id == but)
+			continue;
+		for (size_t i = 0; i < s->port_count; i++)
+			if (s->ports[i] == port)
+				return s->name;
+		for (size_t i = 0; i < s->listen_count; i++)
+			if (s->listen[i].family != RV_UNIX && s->listen[i].port == port)
+				return s->name;
+	}
+	return NULL;
+}
+
+static bool has_port(const struct rv_variant *v, size_t n, uint16_t port)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v->s.ports[i] == port)
+			return true;
+	return false;
+}
+
+static bool take_ports(
+	struct rv_engine *g, struct rv_given *v, const struct rv_recipe *r, struct rv_err *e)
+{
+	size_t n = v->variant.port_count, more = r ? r->port_count : 0;
+	uint16_t *ports = rv_arena_array(&v->life, n + more, sizeof(*ports));
+
+	if (!ports)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (n)
+		memcpy(ports, v->variant.ports, n * sizeof(*ports));
+	v->variant.s.ports = ports;
+	for (size_t i = 0; i < more; i++) {
+		const char *owner = owner_of(g, v->variant.s.id, r->ports[i]);
+
+		if (owner)
+			return rv_fail(e, RV_ERR_START, "cannot start: port %u is that of %s",
+				r->ports[i], owner);
+		if (!has_port(&v->variant, n, r->ports[i]))
+			ports[n++] = r->ports[i];
+	}
+	v->variant.s.port_count = n;
+	return true;
+}
+
+static size_t count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/* Commands of the service have them, too, as they have those of a configuration. */
+static bool take_env(
+	struct rv_hands *h, struct rv_given *v, const struct rv_recipe *r, struct rv_err *e)
+{
+	const char *const *base = rv_hands_env(&v->variant.s, &h->account, &v->life);
+	size_t n = count(base), more = r ? count(r->env) : 0;
+	const char **env = rv_arena_array(&v->life, n + more + 1, sizeof(*env));
+	const char **own = rv_arena_array(&v->life, more + 1, sizeof(*own));
+	struct rv_recipe mine = {.env = own};
+
+	if (base && env && own) {
+		memcpy(env, base, n * sizeof(*env));
+		for (size_t i = 0; i < more; i++)
+			own[i] = rv_arena_strdup(&v->life, r->env[i]);
+		if (!v->life.full)
+			rv_hands_add_recipe(&v->variant.s, &mine, env, &n);
+	}
+	if (v->life.full)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	h->context.env = env;
+	return true;
+}
+
+bool rv_given_recipe(struct rv_engine *g, rv_id id, const struct rv_recipe *r, struct rv_err *e)
+{
+	struct rv_hands *h = &g->hands[id];
+	struct rv_given *v = h->given;
+
+	h->context.env = v->variant.env;
+	rv_arena_wipe(&v->life);
+	return take_ports(g, v, r, e) && take_env(h, v, r, e);
+}
+
+void rv_given_note(const struct rv_hands *h, char **to, const char *text)
+{
+	struct rv_buf shown = {0};
+
+	if (!h->given) {
+		rv_hands_note(to, "%s", text);
+		return;
+	}
+	if (h->given->mask)
+		rv_mask_add(h->given->mask, text, &shown);
+	rv_hands_note(to, "%s", rv_buf_text(&shown));
+	rv_buf_fini(&shown);
+}
+
+/* ---- requests ---- */
+
+static bool is_up(enum rv_state s)
+{
+	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY || s == RV_STOPPING ||
+		s == RV_KILLING;
+}
+
+static bool may_start(
+	const struct rv_engine *g, rv_id id, bool restart, const char *name, struct rv_buf *why)
+{
+	enum rv_state state = rv_core_look(g->core, id).state;
+
+	if (state == RV_ADOPTED)
+		rv_buf_str(why, "reeve did not start it, so it cannot give it options");
+	else if (is_up(state) && !restart)
+		rv_buf_fmt(why,
+			"it is %s, and options are for a start: stop it first, or use `reevectl "
+			"restart %s --option ...`",
+			rv_state_name(state), name);
+	return !why->len;
+}
+
+/* One sentence of all lines. */
+static void join(const struct rv_complaints *c, struct rv_buf *why)
+{
+	for (const char *line = rv_buf_text(&c->text); *line;) {
+		int n = (int)strcspn(line, "\n");
+
+		rv_buf_fmt(why, "%s%.*s", why->len ? "; " : "", n, line);
+		line += n + (line[n] == '\n');
+	}
+}
+
+static void check_json(const struct rv_variant *v, struct rv_buf *why)
+{
+	for (size_t i = 0; i < v->s.option_count; i++) {
+		const struct rv_option *o = &v->s.options[i];
+
+		if (o->from == RV_FROM_START && o->key->type == RV_KEY_JSON &&
+			!rv_json_is_value(o->value))
+			rv_buf_fmt(why, "%soption %s must be JSON", why->len ? "; " : "",
+				o->key->name);
+	}
+}
+
+static void give(struct rv_hands *h, struct rv_given *next)
+{
+	rv_given_destroy(h->given_next);
+	h->given_next = next;
+	h->given_changes = true;
+}
+
+bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t n,
+	bool restart, struct rv_buf *why)
+{
+	struct rv_hands *h = &g->hands[id];
+	struct rv_complaints c = {0};
+	struct rv_given *v;
+
+	if (!may_start(g, id, restart, h->service->name, why))
+		return false;
+	v = calloc(1, sizeof(*v));
+	if (!v) {
+		rv_buf_str(why, "out of memory");
+		return false;
+	}
+	if (rv_variant_init(&v->variant, g->conf, id, words, n, &c))
+		check_json(&v->variant, why);
+	else
+		join(&c, why);
+	rv_complaints_fini(&c);
+	if (why->len) {
+		rv_given_destroy(v);
+		return false;
+	}
+	v->mask = rv_variant_mask(&v->variant);
+	give(h, v);
+	return true;
+}
+
+void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)
+{
+	struct rv_hands *h = &g->hands[id];
+	bool up = is_up(rv_core_look(g->core, id).state);
+
+	if (!h->given && !h->given_next)
+		return;
+	if (request == RV_EV_STOP || (request == RV_EV_START && !up))
+		give(h, NULL);
+}
+
+size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names)
+{
+	const struct rv_hands *h = &g->hands[id];
+	const struct rv_given *v = h->given_changes ? h->given_next : h->given;
+
+	*names = v ? v->variant.given : NULL;
+	return v ? v->variant.given_count : 0;
+}

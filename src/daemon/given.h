@@ -1,0 +1,27 @@
+/* Options that a request gave to the start of one service: inside the engine, and for hands.c.
+ *
+ *   request -> given_next, given_changes -> (its next START) rv_given_turn -> given
+ *
+ * While they are in force, hands->service and what its plugin sees are a variant of the configured service. */
+#ifndef DAEMON_GIVEN_H
+#define DAEMON_GIVEN_H
+
+#include "daemon/engine.h"
+
+struct rv_given;
+struct rv_hands;
+
+/* NULL is fine. */
+void rv_given_destroy(struct rv_given *g);
+/* A START has come, and what was asked for takes effect. */
+void rv_given_turn(struct rv_engine *g, rv_id id);
+/* It is down for good, and nothing was given to the next start: what was given to the last one is forgotten. */
+void rv_given_settle(struct rv_engine *g, rv_id id, enum rv_state state);
+/* The recipe that its plugin made of them (NULL: its plugin makes none): ports and environment. False: e says whose
+   port it is, or that memory was refused. */
+bool rv_given_recipe(
+	struct rv_engine *g, rv_id id, const struct rv_recipe *recipe, struct rv_err *e);
+/* rv_hands_note, with *** for what was given as a secret. */
+void rv_given_note(const struct rv_hands *h, char **to, const char *text);
+
+#endif
