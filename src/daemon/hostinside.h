@@ -1,5 +1,6 @@
 /* What the files of the host link share: hostlink.c (the door), hostasks.c (what is asked), hostdeath.c (the
- * process, its end, and whom it is laid to), hostload.c (the blocking questions of a load). */
+ * process, its end, and whom it is laid to), hosthung.c (whether it hangs), hostload.c (the blocking questions of a
+ * load). */
 #ifndef DAEMON_HOSTINSIDE_H
 #define DAEMON_HOSTINSIDE_H
 
@@ -142,6 +143,13 @@ rv_exit rv_link_end(struct rv_hostlink *h);
 void rv_link_ask_again(struct rv_hostlink *h);
 /* The reaper has it. */
 void rv_link_on_end(void *arg, pid_t pid, rv_exit how);
+
+/* ---- hosthung.c ---- */
+
+/* `tick`, which runs while something is asked: it ends a host that hangs. */
+void rv_link_tick_init(struct rv_hostlink *h);
+/* Ends a host for what it did: nonsense, or hanging up and living on. */
+void rv_link_put_down(struct rv_hostlink *h);
 
 /* ---- hostlink.c ---- */
 

@@ -11,6 +11,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/hostasks.c \
 	src/daemon/hostchannel.c \
 	src/daemon/hostdeath.c \
+	src/daemon/hosthung.c \
 	src/daemon/hostinside.h \
 	src/daemon/hostlink.c src/daemon/hostlink.h \
 	src/daemon/hostload.c \
