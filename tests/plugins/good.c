@@ -8,7 +8,7 @@ static const struct reeve_option options[] = {
 	{.name = "url", .type = REEVE_STRING, .summary = "what to ask"},
 	{.name = "argv", .type = REEVE_WORDS, .summary = "what to run"},
 	{.name = "for", .type = REEVE_DURATION, .preset = "20ms", .summary = "how long to wait"},
-	{.name = "limit", .type = REEVE_DURATION, .preset = "1s", .summary = "bound of a request"},
+	{.name = "limit", .type = REEVE_DURATION, .preset = "10s", .summary = "bound of a request"},
 	{0},
 };
 

@@ -406,7 +406,7 @@ static void a_start_that_only_a_start_can_tell_brings_its_recipe(void **state)
 	say(w, 0, "later", NULL);
 	w->tables[0].hooks |= RV_HAS(RV_HOOK_START);
 	attach(w);
-	call_in(w, 0, RV_HOOK_START, 1, 1, RV_SEC);
+	call_in(w, 0, RV_HOOK_START, 1, 1, 10 * RV_SEC);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].verdict, RV_OK);
 	assert_string_equal(w->said[0].argv0, "/bin/sleep");
@@ -478,7 +478,7 @@ static void a_later_call_of_a_service_replaces_the_one_in_flight(void **state)
 	set_option(w, 0, 2, "for", RV_KEY_DURATION, "20ms", 4);
 	attach(w);
 	probe(w, 0);
-	call_in(w, 0, RV_HOOK_PROBE, 2, 1, RV_SEC);
+	call_in(w, 0, RV_HOOK_PROBE, 2, 1, 10 * RV_SEC);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].generation, 2);
 	run_for(w, 200 * RV_MS);
@@ -502,7 +502,7 @@ static void the_memo_lives_as_long_as_its_generation(void **state)
 	probe(w, 0);
 	await(w, 0, 4);
 	assert_non_null(strstr(w->said[0].why, "self 1 memo 4"));
-	call_in(w, 0, RV_HOOK_PROBE, 2, 1, RV_SEC);
+	call_in(w, 0, RV_HOOK_PROBE, 2, 1, 10 * RV_SEC);
 	await(w, 0, 5);
 	assert_non_null(strstr(w->said[0].why, "memo 1"));
 	world_destroy(w);
@@ -618,7 +618,7 @@ static void answers_that_cannot_be_fail_the_call_and_nothing_else(void **state)
 	attach(w);
 	pid = rv_hostlink_pid(w->host);
 	for (int i = 1; i <= 8; i++) {
-		call_in(w, 0, RV_HOOK_PROBE, 1, (uint32_t)i, RV_SEC);
+		call_in(w, 0, RV_HOOK_PROBE, 1, (uint32_t)i, 10 * RV_SEC);
 		await(w, 0, i);
 		assert_string_equal(w->said[0].why, why[i - 1]);
 		assert_int_equal(w->said[0].verdict, i < 8 ? RV_FAIL : RV_OK);
@@ -874,8 +874,8 @@ static void a_get_is_judged_by_its_status(void **state)
 	attach(w);
 	for (size_t i = 0; i < N; i++)
 		assert_non_null(rv_hostlink_get(w->host,
-			want_of(&want[i], cases[i].path, url[i], sizeof(url[i])), RV_SEC, on_get,
-			&got[i]));
+			want_of(&want[i], cases[i].path, url[i], sizeof(url[i])), 2 * RV_SEC,
+			on_get, &got[i]));
 	while (all < N && rv_now() < until) {
 		ev_run(w->loop, EVRUN_ONCE);
 		all = 0;
