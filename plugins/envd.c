@@ -1,10 +1,12 @@
 /* envd: the daemon in a sandbox through which SDKs reach its processes and files.
  *
  * Its command line is Go's: -x and --x are the same, the last -port wins, the first word without a dash
- * ends the flags. It is ready when GET /health answers 204; a 200 comes from somebody else. */
+ * ends the flags. It is ready when GET /health answers 204; a 200 comes from somebody else. On demand GET /envs
+ * must answer as well: not by itself, for that would turn a sandbox with one bad feature into one that never boots. */
 #include <stdlib.h>
 #include <string.h>
 
+#include <cJSON.h>
 #include <reeve/plugin.h>
 
 static const struct reeve_option options[] = {
@@ -31,6 +33,16 @@ static const struct reeve_option options[] = {
 	{.name = "token",
 		.type = REEVE_SECRET,
 		.summary = "X-Access-Token of its control endpoints; /health never asks for it"},
+	{.name = "envs-gate",
+		.type = REEVE_BOOL,
+		.preset = "false",
+		.summary = "ready only when GET /envs answers, too: 200 with a flat object of "
+			   "strings"},
+	{.name = "envs-retry-4xx",
+		.type = REEVE_BOOL,
+		.preset = "false",
+		.summary = "of envs-gate: a 4xx may get better, for an envd that refuses before "
+			   "/init"},
 	{0},
 };
 
@@ -125,6 +137,12 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 	(void)self;
 	if (!port)
 		return REEVE_FAIL;
+	if (reeve_option_bool(t, "envs-retry-4xx") && !reeve_option_bool(t, "envs-gate")) {
+		t->why = "option envs-retry-4xx says how /envs is judged, but envs-gate, which "
+			 "asks for "
+			 "it, is not true";
+		return REEVE_FAIL;
+	}
 	t->process.argv = argv;
 	t->process.log_file = reeve_log_file(t, "ENVD_LOG_FILE", "log-file");
 	t->process.is_static = true;
@@ -132,23 +150,87 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 	return REEVE_OK;
 }
 
+static enum reeve_next judge_health(struct reeve_turn *t, const char *url, uint16_t port)
+{
+	enum reeve_next next = reeve_expect(t, "GET", url, 204);
+
+	if (next == REEVE_FAIL && t->http.status >= 200 && t->http.status < 300)
+		t->why = reeve_fmt(t, "%s: it is not envd that answers on port %u", t->why, port);
+	return next;
+}
+
+static enum reeve_next ask_envs(struct reeve_turn *t, const char *url)
+{
+	const char *token = reeve_option_text(t, "token");
+	struct reeve_list headers = {0};
+
+	if (*token)
+		reeve_add(t, &headers, reeve_fmt(t, "X-Access-Token: %s", token));
+	t->http = (struct reeve_http){.url = url, .headers = headers.v};
+	return REEVE_HTTP;
+}
+
+/* NULL: a flat object whose values are strings. Else what it is; never a value, which may be a secret. */
+static const char *wrong_with(struct reeve_turn *t, const cJSON *json)
+{
+	const cJSON *v;
+
+	if (t->http.truncated)
+		return "is too long";
+	if (!json)
+		return "is no JSON";
+	if (!cJSON_IsObject(json))
+		return "is no object";
+	cJSON_ArrayForEach(v, json)
+	{
+		if (!cJSON_IsString(v))
+			return reeve_fmt(
+				t, "has a value that is no string: that of %.100s", v->string);
+	}
+	return NULL;
+}
+
+static enum reeve_next judge_envs(struct reeve_turn *t, const char *url)
+{
+	enum reeve_next next = reeve_expect(t, "GET", url, 200);
+	const char *wrong;
+	cJSON *json;
+
+	if (next == REEVE_FAIL && t->http.status >= 400 && t->http.status < 500 &&
+		reeve_option_bool(t, "envs-retry-4xx"))
+		return REEVE_RETRY;
+	if (next != REEVE_OK)
+		return next;
+	json = cJSON_ParseWithLength(t->http.answer, t->http.answer_len);
+	wrong = wrong_with(t, json);
+	if (wrong)
+		t->why = reeve_fmt(t,
+			"GET %s answered 200 with an invalid environment, which must be a flat "
+			"object "
+			"of strings: it %s",
+			url, wrong);
+	cJSON_Delete(json);
+	return wrong ? REEVE_FAIL : REEVE_OK;
+}
+
 static enum reeve_next probe(void *self, struct reeve_turn *t)
 {
 	uint16_t port = port_of(t, argv_of(t));
-	const char *url = reeve_fmt(t, "http://127.0.0.1:%u/health", port);
+	const char *health = reeve_fmt(t, "http://127.0.0.1:%u/health", port);
+	const char *envs = reeve_fmt(t, "http://127.0.0.1:%u/envs", port);
 	enum reeve_next next;
 
 	(void)self;
 	if (!port)
 		return REEVE_FAIL;
 	if (t->step == 0) {
-		t->http.url = url;
+		t->http.url = health;
 		return REEVE_HTTP;
 	}
-	next = reeve_expect(t, "GET", url, 204);
-	if (next == REEVE_FAIL && t->http.status >= 200 && t->http.status < 300)
-		t->why = reeve_fmt(t, "%s: it is not envd that answers on port %u", t->why, port);
-	return next;
+	if (t->step > 1)
+		return judge_envs(t, envs);
+	next = judge_health(t, health, port);
+	return next == REEVE_OK && reeve_option_bool(t, "envs-gate") ? ask_envs(t, envs) : next;
 }
 
 /* That it runs at all: built for this machine, and with its libraries there. */

@@ -13,8 +13,9 @@ plugins_exec_so_LDFLAGS = $(PLUGIN_LINK)
 plugin_PROGRAMS += plugins/envd.so
 plugins_envd_so_SOURCES = plugins/envd.c
 plugins_envd_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
-plugins_envd_so_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_envd_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_envd_so_LDFLAGS = $(PLUGIN_LINK)
+plugins_envd_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/jupyter.so
 plugins_jupyter_so_SOURCES = plugins/jupyter.c

@@ -408,6 +408,93 @@ static void envds_health_is_asked_without_a_token(void **state)
 	assert_null(s.t.http.body);
 }
 
+static void envds_variables_are_asked_for_only_on_demand(void **state)
+{
+	(void)state;
+	use("envd");
+	with("token", "secret");
+	assert_int_equal(answered(1, REEVE_HTTP_DONE, 204, "", ""), REEVE_OK);
+	with("envs-gate", "true");
+	assert_int_equal(answered(1, REEVE_HTTP_DONE, 503, "", ""), REEVE_RETRY);
+	assert_int_equal(answered(1, REEVE_HTTP_DONE, 204, "", ""), REEVE_HTTP);
+	assert_string_equal(s.t.http.url, "http://127.0.0.1:49983/envs");
+	assert_true(header_is("X-Access-Token: secret"));
+	assert_null(s.t.http.headers[1]);
+	with("token", "");
+	assert_int_equal(answered(1, REEVE_HTTP_DONE, 204, "", ""), REEVE_HTTP);
+	assert_null(s.t.http.headers);
+}
+
+/* Step 2 of the gate. */
+static void judge_envs(const struct answer *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum reeve_next got = answered(2, REEVE_HTTP_DONE, a[i].status, "", a[i].body);
+
+		if (got != a[i].verdict || !strstr(s.t.why ? s.t.why : "", a[i].why))
+			fail_msg("%d %s: %u, %s", a[i].status, a[i].body, got, s.t.why);
+		if (s.t.why && strstr(s.t.why, "hush"))
+			fail_msg("a value is shown: %s", s.t.why);
+	}
+}
+
+static void envds_variables_are_a_flat_object_of_strings(void **state)
+{
+	static const struct answer cases[] = {
+		{200, "{\"E2B_SANDBOX\":\"false\"}", REEVE_OK, ""},
+		{200, "{}", REEVE_OK, ""},
+		{200, "[\"hush\"]", REEVE_FAIL, "it is no object"},
+		{200, "null", REEVE_FAIL, "it is no object"},
+		{200, "\"hush\"", REEVE_FAIL, "it is no object"},
+		{200, "", REEVE_FAIL, "it is no JSON"},
+		{200, "<html>hush", REEVE_FAIL, "it is no JSON"},
+		{200, "{\"a\":\"x\"", REEVE_FAIL, "it is no JSON"},
+		{200, "{\"a\":\"x\",\"b\":7}", REEVE_FAIL, "no string: that of b"},
+		{200, "{\"a\":{\"hush\":\"hush\"}}", REEVE_FAIL, "no string: that of a"},
+		{200, "{\"a\":null}", REEVE_FAIL, "no string: that of a"},
+		{204, "", REEVE_FAIL, "/envs answered 204, expected 200"},
+		{302, "", REEVE_FAIL, "/envs answered 302, expected 200"},
+		{401, "", REEVE_FAIL, "/envs answered 401, expected 200"},
+		{404, "", REEVE_FAIL, "/envs answered 404, expected 200"},
+		{429, "", REEVE_RETRY, "/envs answered 429, expected 200"},
+		{503, "", REEVE_RETRY, "/envs answered 503, expected 200"},
+	};
+
+	(void)state;
+	use("envd");
+	with("envs-gate", "true");
+	judge_envs(cases, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(answered(2, REEVE_HTTP_TIMEOUT, 0, "", ""), REEVE_RETRY);
+	assert_int_equal(answered(2, REEVE_HTTP_BROKEN, 200, "", "{}"), REEVE_RETRY);
+	fresh_turn();
+	s.t.step = 2;
+	s.t.http = (struct reeve_http){
+		.status = 200, .answer = "{}", .answer_len = 2, .error = "", .truncated = true};
+	assert_int_equal(s.plugin->ops->probe(s.self, &s.t), REEVE_FAIL);
+	assert_non_null(strstr(s.t.why, "it is too long"));
+}
+
+static void a_4xx_of_envds_variables_may_be_waited_out(void **state)
+{
+	static const struct answer cases[] = {
+		{401, "", REEVE_RETRY, "/envs answered 401, expected 200"},
+		{404, "", REEVE_RETRY, "/envs answered 404, expected 200"},
+		{302, "", REEVE_FAIL, "/envs answered 302, expected 200"},
+		{204, "", REEVE_FAIL, "/envs answered 204, expected 200"},
+		{200, "[]", REEVE_FAIL, "it is no object"},
+	};
+
+	(void)state;
+	use("envd");
+	with("envs-retry-4xx", "true");
+	assert_int_equal(start(), REEVE_FAIL);
+	assert_non_null(strstr(s.t.why, "envs-gate"));
+	with("envs-gate", "true");
+	assert_int_equal(start(), REEVE_OK);
+	judge_envs(cases, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(answered(1, REEVE_HTTP_DONE, 404, "", ""), REEVE_FAIL); /* of /health */
+}
+
 /* ---- jupyter ---- */
 
 static void jupyter_starts_without_a_token_in_both_spellings(void **state)
@@ -725,6 +812,9 @@ int main(void)
 		cmocka_unit_test(a_command_replaces_envds_argv_and_its_port_is_followed),
 		cmocka_unit_test(envd_is_ready_by_204_and_nothing_else),
 		cmocka_unit_test(envds_health_is_asked_without_a_token),
+		cmocka_unit_test(envds_variables_are_asked_for_only_on_demand),
+		cmocka_unit_test(envds_variables_are_a_flat_object_of_strings),
+		cmocka_unit_test(a_4xx_of_envds_variables_may_be_waited_out),
 		cmocka_unit_test(jupyter_starts_without_a_token_in_both_spellings),
 		cmocka_unit_test(a_token_of_jupyter_is_in_its_environment_and_not_in_its_argv),
 		cmocka_unit_test(a_root_of_jupyter_that_is_the_root_is_refused),
