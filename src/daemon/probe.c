@@ -288,7 +288,8 @@ static enum asked ask_unix(struct rv_prober *p)
 
 	if (rv_knock_unix(&p->knock, p->check->unix_path, &error) != RV_KNOCK_YES) {
 		snprintf(p->why, sizeof(p->why), "unix %s: %s", p->check->unix_path,
-			reason(error, text, sizeof(text)));
+			error == EAGAIN ? "its queue is full: nobody accepts"
+					: reason(error, text, sizeof(text)));
 		return over(p, RV_RETRY);
 	}
 	return is_its_own(p, p->knock.peer) ? ASKED_YES : over(p, RV_RETRY);

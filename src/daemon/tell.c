@@ -101,6 +101,9 @@ void rv_tell_why(
 			rv_buf_str(to, h->probe_why);
 		else
 			add_says(h, to);
+		if (!to->len && look->state == RV_STARTING && h->prober &&
+			rv_prober_waits(h->prober))
+			rv_buf_str(to, rv_prober_waits(h->prober));
 		break;
 	case RV_WHY_QUITS:
 		rv_buf_str(to, rv_why_text(look->why));

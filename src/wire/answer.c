@@ -51,9 +51,9 @@ static void hide_sent(const struct rv_want *w, char *text, size_t *n)
 		hide(text, n, w->send, strlen(w->send));
 }
 
-static void quote(struct rv_buf *to, const char *text, size_t n)
+static void show(struct rv_buf *to, const char *text, size_t n, const char *mark)
 {
-	rv_buf_str(to, "\"");
+	rv_buf_str(to, mark);
 	for (size_t i = 0, end; i < n && i < SHOWN; i = end + 1) {
 		/* A newline would break the sentence; all else that is no letter is made visible. */
 		for (end = i; end < n && end < SHOWN && text[end] != '\n';)
@@ -62,22 +62,33 @@ static void quote(struct rv_buf *to, const char *text, size_t n)
 		if (end < n && end < SHOWN)
 			rv_buf_str(to, "\\n");
 	}
-	rv_buf_str(to, n > SHOWN ? "...\"" : "\"");
+	rv_buf_fmt(to, "%s%s", n > SHOWN ? "..." : "", mark);
+}
+
+static void quote(struct rv_buf *to, const char *text, size_t n)
+{
+	show(to, text, n, "\"");
 }
 
 /* A piece of the answer. */
-static void quote_answer(struct rv_buf *to, const struct rv_want *w, const char *text, size_t n)
+static void piece(
+	struct rv_buf *to, const struct rv_want *w, const char *text, size_t n, const char *mark)
 {
 	char *copy = malloc(n + 1);
 
 	if (!copy) {
-		rv_buf_str(to, "\"...\"");
+		rv_buf_str(to, "...");
 		return;
 	}
 	memcpy(copy, text, n);
 	hide_sent(w, copy, &n);
-	quote(to, copy, n);
+	show(to, copy, n, mark);
 	free(copy);
+}
+
+static void quote_answer(struct rv_buf *to, const struct rv_want *w, const char *text, size_t n)
+{
+	piece(to, w, text, n, "\"");
 }
 
 /* ---- the status ------------------------------------------------------------------------------ */
@@ -166,11 +177,13 @@ static bool equals(const cJSON *json, const struct rv_member *m)
 static void tell_member(
 	struct rv_buf *to, const struct rv_want *w, const struct rv_member *m, const cJSON *json)
 {
-	char *text = json ? cJSON_PrintUnformatted(json) : NULL;
+	bool is_string = cJSON_IsString(json);
+	char *text = json && !is_string ? cJSON_PrintUnformatted(json) : NULL;
+	const char *shown = is_string ? json->valuestring : text;
 
 	rv_buf_fmt(to, json ? " with %.200s " : " without the member %.200s", m->path);
-	if (json && text)
-		quote_answer(to, w, text, strlen(text));
+	if (shown)
+		piece(to, w, shown, strlen(shown), is_string ? "\"" : "");
 	if (m->kind != RV_MEMBER_THERE) {
 		rv_buf_str(to, json ? ", expected " : ", expected to be ");
 		if (m->kind == RV_MEMBER_STRING)
