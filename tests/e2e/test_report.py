@@ -1,8 +1,9 @@
-"""How reeve ended is told once and for all: the report in its file and as the last line of the log (R-59, R-69, R-71, R-133, R-138)."""
+"""How reeve ended is told once and for all: the report in its file and as the last line of the log (R-59 to R-61, R-69, R-71, R-137, R-138)."""
 import json
 import os
 import re
 import signal
+import socket
 import time
 
 import pytest
@@ -293,3 +294,33 @@ def test_a_path_that_is_none_is_a_mistake_with_its_place(reeve):
     r = reeve("reeve: {termination-report: report}\nservices: {}")
     assert r.wait() == 78
     assert "reeve.yaml:1:29: reeve.termination-report must be an absolute path" in r.stderr
+
+
+# R-137: with nobody outside who would clean up after it
+@pytest.mark.parametrize("how", ["not-started", "rolled-back", "forced", "asked"])
+def test_whatever_the_end_reeve_takes_away_itself_what_it_made(reeve, free_port, how):
+    port = free_port()
+    last = {"not-started": "{command: [/bin/sleep, '1000'], log: {file: /dev/null/nothing/b.log}}",
+            "rolled-back": "{command: [/bin/sh, -c, 'exit 7'], needs: [a], ready: {fd: 3}}",
+            "forced": "{command: %s, needs: [a], stop: {signal: TERM, timeout: 60s}}" % DEAF,
+            "asked": "{command: [/bin/sleep, '1000'], needs: [a]}"}[how]
+    r = reeve("""
+services:
+  a:
+    command: [/bin/sh, -c, 'setsid sleep 1000 & exec sleep 1000']
+    listen: [{name: u, unix: "${env.TMPDIR}/a.sock"}, {name: t, tcp: "127.0.0.1:%d"}]
+  b: %s
+""" % (port, last))
+    if how in ("forced", "asked"):
+        r.wait_ready()
+        assert os.path.exists(r.path("a.sock")) and os.path.exists(r.socket)
+        r.signal(signal.SIGTERM)
+    if how == "forced":
+        r.wait_text("SIGTERM")
+        r.signal(signal.SIGTERM)
+    assert r.wait() == {"forced": 143, "asked": 0}.get(how, 10)
+    assert r.leftovers() == []
+    assert not os.path.exists(r.path("a.sock")), "its socket file"
+    assert not os.path.exists(r.socket), "its control socket"
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", port))

@@ -277,6 +277,26 @@ static void an_error_is_a_sentence_that_grows_at_the_front(void **state)
 	assert_false(rv_fail(NULL, RV_ERR_CONFIG, "nobody listens"));
 }
 
+/* */
+static void a_context_in_front_of_an_error_leaves_its_class_alone(void **state)
+{
+	char longest[1200];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	for (int code = RV_ERR_NONE; code <= RV_ERR_INTERNAL; code++) {
+		struct rv_err e = {0};
+
+		assert_false(rv_fail(&e, (enum rv_code)code, "cannot do it"));
+		assert_false(rv_fail_in(&e, "file:1:2"));
+		assert_false(rv_fail_in(&e, "%s", "service a"));
+		assert_string_equal(e.text, "service a: file:1:2: cannot do it");
+		assert_false(rv_fail_in(&e, "%s", longest));
+		assert_int_equal(e.code, code);
+	}
+}
+
 static void names_and_numbers_of_signals_are_inverse(void **state)
 {
 	char to[64];
@@ -358,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_stops_at_its_bound_and_says_so),
 		cmocka_unit_test(an_arena_gives_zeroed_memory_up_to_its_bound),
 		cmocka_unit_test(an_error_is_a_sentence_that_grows_at_the_front),
+		cmocka_unit_test(a_context_in_front_of_an_error_leaves_its_class_alone),
 		cmocka_unit_test(names_and_numbers_of_signals_are_inverse),
 		cmocka_unit_test(every_state_has_a_name_that_leads_back),
 	};
