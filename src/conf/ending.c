@@ -89,10 +89,16 @@ static const struct rv_row step_rows[] = {
 };
 static const struct rv_table step_table = RV_TABLE(step_rows);
 
+/* `stop` while it is read. */
+struct stopping {
+	struct rv_step one; /* without `steps` */
+	struct rv_detail *d;
+};
+
 static void read_steps(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
-	struct rv_detail *d = to;
+	struct rv_detail *d = ((struct stopping *)to)->d;
 	struct rv_step *steps;
 
 	(void)row;
@@ -111,41 +117,51 @@ static void read_steps(
 	d->node.step_count = v->count;
 }
 
+static void read_hook_timeout(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	rv_read_duration(r, row, v, &((struct stopping *)to)->d->node.stop_hook_timeout);
+}
+
+static void read_cleanup_timeout(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	rv_read_duration(r, row, v, &((struct stopping *)to)->d->node.cleanup_timeout);
+}
+
 /* Either the keys of one step, or `steps`. */
 static const struct rv_row stop_rows[] = {
 	{"signal", read_signal, STEP_AT(signal), NULL, 0, 0, NULL, false},
 	{"timeout", rv_read_duration, STEP_AT(timeout), NULL, 0, LONG_TIME, NULL, false},
 	{"to", rv_read_word, STEP_AT(to), to_words, 0, 0, NULL, false},
-	{"steps", NULL, 0, NULL, 0, 0, &step_table, false},
+	{"steps", read_steps, 0, NULL, 0, 0, &step_table, false},
+	{"hook-timeout", read_hook_timeout, 0, NULL, RV_MS, LONG_TIME, NULL, false},
+	{"cleanup-timeout", read_cleanup_timeout, 0, NULL, RV_MS, LONG_TIME, NULL, false},
 };
 const struct rv_table rv_stop_table = RV_TABLE(stop_rows);
-static const struct rv_row steps_rows[] = {
-	{"steps", read_steps, 0, NULL, 0, 0, &step_table, false},
-};
-static const struct rv_table steps_table = RV_TABLE(steps_rows);
 
 void rv_service_stop(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
 	struct rv_detail *d = to;
-	const struct rv_tree *steps = rv_tree_get(v, "steps");
+	struct stopping s = {.one = {SIGTERM, RV_TO_GROUP, 5 * RV_SEC}, .d = d};
+	struct rv_step *one;
 
 	(void)row;
-	if (!steps) {
-		struct rv_step *one = rv_arena_alloc(r->arena, sizeof(*one));
-
-		if (!one)
-			return;
-		*one = (struct rv_step){SIGTERM, RV_TO_GROUP, 5 * RV_SEC};
-		rv_read_table(r, &rv_stop_table, v, one);
-		d->steps = one;
-		d->node.step_count = 1;
-	} else if (v->count > 1) {
+	if (rv_tree_get(v, "steps") &&
+		(rv_tree_get(v, "signal") || rv_tree_get(v, "timeout") || rv_tree_get(v, "to"))) {
 		rv_read_complain(r, v->at,
 			"has steps and other keys: signal, timeout and to belong "
 			"into the steps");
-	} else {
-		rv_read_table(r, &steps_table, v, d);
+		return;
 	}
+	if (!rv_read_table(r, &rv_stop_table, v, &s) || rv_tree_get(v, "steps"))
+		return;
+	one = rv_arena_alloc(r->arena, sizeof(*one));
+	if (!one)
+		return;
+	*one = s.one;
+	d->steps = one;
+	d->node.step_count = 1;
 }
 
 static void read_log_file(

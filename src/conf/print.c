@@ -308,10 +308,15 @@ static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 		rv_buf_fmt(to, ", %u attempts to start", n->start_attempts);
 	rv_buf_str(to, "\n");
 	label(to, "stop");
+	if (n->hooks & RV_HAS(RV_HOOK_STOP))
+		rv_buf_fmt(to, "hook %s, ", DUR(n->stop_hook_timeout));
 	for (uint32_t i = 0; i < n->step_count; i++)
 		rv_buf_fmt(to, "%s to %s %s, ", rv_signal_name(d->steps[i].signal),
 			to_words[d->steps[i].to], DUR(d->steps[i].timeout));
-	rv_buf_str(to, "KILL to tree\n");
+	rv_buf_str(to, "KILL to tree");
+	if (n->hooks & RV_HAS(RV_HOOK_CLEANUP))
+		rv_buf_fmt(to, ", cleanup %s", DUR(n->cleanup_timeout));
+	rv_buf_str(to, "\n");
 }
 
 static void print_log(const struct sheet *p, const struct rv_log_conf *l)

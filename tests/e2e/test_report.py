@@ -100,14 +100,20 @@ def test_a_hook_that_fails_on_the_way_back_is_told_and_the_rest_goes_on(mixed, h
     assert {s["name"]: s["state"] for s in got["services"]} == {"last": "failed", "bad": "stopped", "first": "stopped"}
 
 
-def test_a_slow_cleanup_has_its_time_on_the_way_back(mixed):  # noqa: F811
+# R-61: it takes 300 ms
+@pytest.mark.parametrize("hook", ["stop", "cleanup"])
+@pytest.mark.parametrize("bound, in_time", [("60s", True), ("50ms", False)])
+def test_a_slow_step_of_the_way_back_has_the_time_that_it_is_given(mixed, hook, bound, in_time):  # noqa: F811
+    keys = {"stop": "hook-timeout", "cleanup": "cleanup-timeout"}
     r = mixed(["moody"], """
-  a: {plugin: moody, options: {in: cleanup, do: slow}}
+  a: {plugin: moody, options: {in: %s, do: slow}, stop: {signal: TERM, %s: %s}}
   b: {command: [/bin/sh, -c, 'exit 7'], needs: [a], ready: {fd: 3}}
-""", settings="termination-report: '${env.TMPDIR}/report'", well=False)
+""" % (hook, keys[hook], bound), settings="termination-report: '${env.TMPDIR}/report'", well=False)
     assert r.wait() == 10
     got = report(r)
-    assert got["stop_ms"] >= 290 and got["secondary"] == []
+    assert (got["service"], got["exit"]) == ("b", {"code": 7})
+    assert (got["stop_ms"] >= 290) == in_time, got
+    assert (got["secondary"] == []) == in_time, got
 
 
 # R-71: the way back may be cut short from outside

@@ -475,6 +475,18 @@ static void stop_is_one_step_or_a_ladder(void **state)
 		"stop of service 'a' has steps and other "
 		"keys: signal, timeout and to belong into "
 		"the steps");
+	g = accept_key("stop: {steps: [{}, {}], hook-timeout: 7s, cleanup-timeout: 30s}");
+	assert_int_equal(node(&g, "a")->step_count, 2);
+	assert_int_equal(node(&g, "a")->stop_hook_timeout, 7 * RV_SEC);
+	assert_int_equal(node(&g, "a")->cleanup_timeout, 30 * RV_SEC);
+	put_away(&g);
+	g = accept_key("stop: {signal: INT}");
+	assert_int_equal(node(&g, "a")->step_count, 1);
+	assert_int_equal(node(&g, "a")->stop_hook_timeout, 5 * RV_SEC);
+	assert_int_equal(node(&g, "a")->cleanup_timeout, 10 * RV_SEC);
+	put_away(&g);
+	refuse_key("stop: {cleanup-timeout: 0}", 29,
+		"stop.cleanup-timeout of service 'a' must be at least 1ms, not 0");
 	refuse_key("stop: {steps: [{signl: INT}]}", 21,
 		"unknown key 'signl' in stop.steps of service 'a' (did you mean 'signal'?)");
 }
