@@ -27,12 +27,12 @@ IN_CHILD static bool failed(struct rv_child *c, enum rv_child_step step, int num
 }
 
 /* exec resets handlers, but neither ignored signals nor, before it, what a signal would run here. */
-IN_CHILD static void default_dispositions(void)
+IN_CHILD static void default_dispositions(uint64_t odd)
 {
 	struct kernel_action preset = {{0}};
 
-	for (int i = 1; i < 65; i++)
-		if (i != SIGKILL && i != SIGSTOP)
+	for (int i = 1; odd; i++, odd >>= 1)
+		if (odd & 1)
 			syscall(SYS_rt_sigaction, i, &preset, NULL, 8);
 }
 
@@ -197,7 +197,7 @@ IN_CHILD int rv_child_main(void *child)
 	struct rv_child *c = child;
 	const struct rv_spawn *s = c->s;
 
-	default_dispositions();
+	default_dispositions(c->odd_signals);
 	if (syscall(SYS_setsid) < 0)
 		failed(c, RV_STEP_SESSION, errno, 0);
 	else if (place_fds(c) && set_limits(c) && become(c)) {

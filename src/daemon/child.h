@@ -3,6 +3,7 @@
 #ifndef DAEMON_CHILD_H
 #define DAEMON_CHILD_H
 
+#include <stdint.h>
 #include <sys/resource.h>
 
 #include "daemon/spawn.h"
@@ -33,6 +34,7 @@ struct rv_child {
 	size_t fd_count;
 	int highest; /* of target[] */
 	int highest_source; /* of source[], before they are moved */
+	uint64_t odd_signals; /* bit n - 1: what signal n does here is not its default */
 	bool shares_fds; /* the table is the parent's until place_fds parts them */
 	struct rlimit nofile; /* what services get for RLIMIT_NOFILE ... */
 	bool set_nofile; /* ... when ours differs */

@@ -21,12 +21,17 @@
 #define GUARD_BYTES 4096
 #define LISTEN_PID  "LISTEN_PID="
 
+#define SIGNAL_BIT(n)	      (UINT64_C(1) << ((n)-1))
+#define ALL_BUT_KILL_AND_STOP (~(SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP)))
+
 /* What every spawn of this process shares. Set once; there is one thread. */
 static struct {
 	char *stack; /* lowest usable byte */
 	int null; /* /dev/null, above 2; 0: not opened yet */
 	struct rlimit nofile; /* what we were started with */
 	bool raised;
+	uint64_t odd_signals; /* of rv_child */
+	bool knows_signals; /* else each of them may be odd */
 	bool can_part; /* the kernel lets a child leave our table of descriptors behind */
 } shared;
 
@@ -60,10 +65,27 @@ static bool have_null(struct rv_err *e)
 	return true;
 }
 
+/* Setting all 62 back to their defaults would take a tenth of the time from a death to the next exec. */
+static void learn_signals(void)
+{
+	struct sigaction now;
+
+	shared.odd_signals = 0;
+	for (int i = 1; i < 65; i++) {
+		if (i == SIGKILL || i == SIGSTOP)
+			continue;
+		/* The C library hides those of its own: whatever they do, they are reset. */
+		if (sigaction(i, NULL, &now) || now.sa_handler != SIG_DFL)
+			shared.odd_signals |= SIGNAL_BIT(i);
+	}
+	shared.knows_signals = true;
+}
+
 void rv_spawn_prepare(void)
 {
 	struct rlimit r;
 
+	learn_signals();
 	have_null(NULL);
 	have_stack(NULL);
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC))
@@ -161,6 +183,7 @@ static void *fill_child(struct rv_child *c, const struct rv_spawn *s)
 	c->path = block + envs + 2 * fds + listen;
 	c->nofile = shared.nofile;
 	c->set_nofile = shared.raised;
+	c->odd_signals = shared.knows_signals ? shared.odd_signals : ALL_BUT_KILL_AND_STOP;
 	c->shares_fds = shared.can_part;
 	copy_env(c, s->env, block + envs + 2 * fds);
 	map_fds(c);

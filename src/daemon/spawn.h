@@ -57,8 +57,9 @@ struct rv_spawned {
    error here, never an exit status 127. */
 bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e);
 
-/* Call once, early: fills 0 to 2 with /dev/null when they are closed, makes inherited descriptors
-   CLOEXEC, raises our RLIMIT_NOFILE and remembers what services shall get instead. */
+/* Call early: fills 0 to 2 with /dev/null when they are closed, makes inherited descriptors
+   CLOEXEC, raises our RLIMIT_NOFILE and remembers what services shall get instead, and which signals are
+   not at their defaults: call it again when handlers or ignored signals have changed. */
 void rv_spawn_prepare(void);
 
 #endif

@@ -494,6 +494,7 @@ static void spoil_signals(void)
 	for (int i = 1; i < 65; i++)
 		if (i != SIGCHLD)
 			signal(i, SIG_IGN);
+	rv_spawn_prepare();
 }
 
 static void expect_clean_signals(void)
