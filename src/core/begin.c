@@ -60,16 +60,20 @@ static void probe(const struct rv_turn *t, struct rv_slot *s)
 
 	a->attempt = ++s->attempt;
 	a->timeout = s->ready_by - t->now;
+	s->asked = t->now;
 	s->phase = RV_PHASE_PROBE;
 	s->ask = RV_ASK_PROBE;
 	rv_machine_due(t, s, RV_FAULT(18) ? RV_NEVER : s->ready_by);
 }
 
-/* Soon and often at first; later it makes no difference, and each question takes time from those who start. */
+/* Soon and often at first; later it makes no difference. Each question takes time from those who start, so one that
+   takes long to answer is asked less often. */
 static void pace(const struct rv_turn *t, struct rv_slot *s)
 {
-	rv_time wait = (t->now - s->started) / 16;
+	rv_time wait = (t->now - s->started) / 64;
 
+	if (wait < 4 * (t->now - s->asked))
+		wait = 4 * (t->now - s->asked);
 	if (wait < PACE_LEAST)
 		wait = PACE_LEAST;
 	if (wait > PACE_MOST)

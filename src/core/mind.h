@@ -124,6 +124,7 @@ struct rv_slot {
 	uint64_t generation;
 	rv_time since, started, ready;
 	uint32_t spawn_us, proof_us, init_us; /* as in struct rv_look */
+	rv_time asked; /* when the last probe began */
 	rv_time ready_by; /* this start fails then */
 	rv_time pause; /* how long the backoff that follows this life lasts */
 	rv_time again_at; /* BACKOFF: not before */
