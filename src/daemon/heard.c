@@ -131,7 +131,7 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		return;
 	if (a->hook == RV_HOOK_PROBE) {
 		if (h->prober)
-			rv_prober_answer(h->prober, a->verdict, a->why);
+			rv_prober_answer(h->prober, a);
 		return;
 	}
 	if (a->verdict != RV_OK) {

@@ -93,30 +93,25 @@ void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, 
 		ev_timer_start(h->loop, &h->soon);
 }
 
-void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why,
-	const struct rv_recipe *recipe)
+void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, const struct rv_host_answer *told)
 {
-	struct rv_host_answer answer;
+	struct rv_host_answer answer = *told;
 	struct rv_host_http *g;
 	struct rv_slot *s;
 
 	rv_link_unlink(a);
 	if (a->got) {
 		g = rv_link_get(a);
-		g->done(g->arg, v, why);
+		g->done(g->arg, told->verdict, told->why);
 		rv_link_get_free(h, g);
 		return;
 	}
 	s = rv_link_slot(a);
 	rv_host_run_drop(s->run);
 	s->run = NULL;
-	answer = (struct rv_host_answer){.id = a->id,
-		.generation = s->facts.generation,
-		.hook = s->hook,
-		.verdict = v,
-		.why = why};
-	if (recipe)
-		answer.recipe = *recipe;
+	answer.id = a->id;
+	answer.generation = s->facts.generation;
+	answer.hook = s->hook;
 	h->ops->answer(h->ctx, &answer);
 }
 
@@ -127,7 +122,10 @@ static void hand_out(struct rv_hostlink *h)
 		char *why = a->why;
 
 		a->why = NULL;
-		rv_link_conclude(h, a, a->verdict, why ? why : "out of memory", NULL);
+		rv_link_conclude(h, a,
+			&(struct rv_host_answer){.verdict = a->verdict,
+				.why = why ? why : "out of memory",
+				.closed = ""});
 		free(why);
 	}
 }

@@ -111,9 +111,9 @@ void rv_link_put(struct rv_ask **list, struct rv_ask *a);
 struct rv_ask *rv_link_find(struct rv_hostlink *h, uint32_t number, uint32_t id);
 /* Our own answer, handed out by the loop: so no callback comes from inside a call. */
 void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why);
-/* Tells the asker; the ask is forgotten before, so that it may ask again from inside. */
-void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, const char *why,
-	const struct rv_recipe *recipe);
+/* Tells the asker what `told` has: verdict, why, closed, recipe. The ask is forgotten before, so that it may ask
+   again from inside. */
+void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, const struct rv_host_answer *told);
 void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events);
 /* False: too large, or memory was refused. */
 bool rv_link_post(struct rv_hostlink *h, const struct rv_hp_msg *m);

@@ -74,17 +74,16 @@ static void take_run(struct rv_hostlink *h, const struct rv_hp_run *m)
 static void take_answer(struct rv_hostlink *h, const struct rv_hp_answer *m, struct rv_arena *arena)
 {
 	struct rv_ask *a = rv_link_find(h, m->call, m->id);
-	struct rv_recipe recipe = {0};
-	bool fine = true;
+	struct rv_host_answer told = {
+		.verdict = (enum rv_verdict)m->verdict, .why = m->why, .closed = m->closed};
 
 	if (!a)
 		return;
-	if (!a->got && rv_link_slot(a)->hook == RV_HOOK_START)
-		fine = rv_host_recipe(&m->process, arena, &recipe);
-	if (fine)
-		rv_link_conclude(h, a, (enum rv_verdict)m->verdict, m->why, &recipe);
-	else
-		rv_link_conclude(h, a, RV_FAIL, "out of memory", NULL);
+	if (!a->got && rv_link_slot(a)->hook == RV_HOOK_START &&
+		!rv_host_recipe(&m->process, arena, &told.recipe))
+		told = (struct rv_host_answer){
+			.verdict = RV_FAIL, .why = "out of memory", .closed = ""};
+	rv_link_conclude(h, a, &told);
 }
 
 static void take(struct rv_hostlink *h, const struct rv_hp_msg *m, struct rv_arena *arena)

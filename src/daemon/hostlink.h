@@ -21,6 +21,7 @@ struct rv_host_answer {
 	enum rv_hook hook;
 	enum rv_verdict verdict;
 	const char *why; /* "" when there is nothing to say */
+	const char *closed; /* a URL where nobody listens, which is why; "": another reason */
 	struct rv_recipe recipe; /* of start */
 };
 

@@ -36,6 +36,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/lines.c src/daemon/lines.h \
 	src/daemon/logfile.c src/daemon/logfile.h \
 	src/daemon/outlet.c src/daemon/outlet.h \
+	src/daemon/pipes.c src/daemon/pipes.h \
 	src/daemon/rotate.c \
 	src/daemon/tail.c src/daemon/tail.h
 
@@ -56,6 +57,7 @@ src_daemon_libdaemon_a_SOURCES += \
 
 # Whether services are ready.
 src_daemon_libdaemon_a_SOURCES += \
+	src/daemon/closed.c src/daemon/closed.h \
 	src/daemon/knock.c src/daemon/knock.h \
 	src/daemon/newfile.c src/daemon/newfile.h \
 	src/daemon/notify.c src/daemon/notify.h \

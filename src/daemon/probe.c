@@ -13,6 +13,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "daemon/closed.h"
 #include "daemon/holder.h"
 #include "daemon/knock.h"
 #include "daemon/newfile.h"
@@ -25,6 +26,9 @@
 
 /* The host bounds its own work; this much later we stop believing that it does. */
 #define HOST_GRACE (250 * RV_MS)
+
+/* For so long a port may be called closed without a real request: a look does not know what a firewall redirects. */
+#define TRUST_LOOK RV_SEC
 
 enum { URL_SHOWN = 600 }; /* bytes of a URL in a sentence */
 
@@ -69,11 +73,15 @@ struct rv_prober {
 	struct rv_trial trial;
 	struct rv_host_http *http;
 	bool plugin_asked;
+	struct rv_closed closed; /* where the host would be refused */
+	char *closed_why; /* how the plugin says that */
+	rv_time host_asked; /* when the host was asked last, or the life began */
 	enum rv_verdict verdict;
 	char why[1000];
 };
 
 static void proceed(struct rv_prober *p);
+static enum asked ask_host(struct rv_prober *p);
 
 static void stop_asking(struct rv_prober *p)
 {
@@ -332,7 +340,42 @@ static enum asked ask_tcp(struct rv_prober *p)
 	return over(p, RV_RETRY);
 }
 
-/* ---- http and plugin, through the host */
+/* ---- http and plugin, through the host, but only where somebody listens */
+
+static void say_closed(struct rv_prober *p)
+{
+	char url[URL_SHOWN];
+
+	if (p->kind == KIND_PLUGIN)
+		snprintf(p->why, sizeof(p->why), "%s", p->closed_why ? p->closed_why : "");
+	else
+		snprintf(p->why, sizeof(p->why), "GET %s: %s",
+			rv_text_url(p->check->http_url, url, sizeof(url)), strerror(ECONNREFUSED));
+}
+
+static enum asked ask_where_open(struct rv_prober *p)
+{
+	rv_time now = rv_now();
+
+	if (p->kind == KIND_HTTP)
+		p->closed = rv_closed_of_url(p->check->http_url);
+	if (now - p->host_asked > TRUST_LOOK || !rv_closed_look(&p->closed)) {
+		p->host_asked = now;
+		return ask_host(p);
+	}
+	say_closed(p);
+	return over(p, RV_RETRY);
+}
+
+/* The same answer can be had for less until somebody listens there. */
+static void note_closed(struct rv_prober *p, const struct rv_host_answer *a)
+{
+	p->closed = rv_closed_of_url(a->closed);
+	free(p->closed_why);
+	p->closed_why = p->closed.port ? strdup(a->why) : NULL;
+	if (!p->closed_why)
+		p->closed.port = 0;
+}
 
 static void answered(struct rv_prober *p, enum rv_verdict v, const char *why)
 {
@@ -390,12 +433,18 @@ static enum asked ask_plugin(struct rv_prober *p)
 	return ASKED_WAIT;
 }
 
-void rv_prober_answer(struct rv_prober *p, enum rv_verdict v, const char *why)
+static enum asked ask_host(struct rv_prober *p)
+{
+	return p->kind == KIND_HTTP ? ask_http(p) : ask_plugin(p);
+}
+
+void rv_prober_answer(struct rv_prober *p, const struct rv_host_answer *a)
 {
 	if (!p->open || !p->plugin_asked)
 		return;
 	p->plugin_asked = false;
-	answered(p, v, why);
+	note_closed(p, a);
+	answered(p, a->verdict, a->why);
 }
 
 /* ---- exec */
@@ -461,8 +510,8 @@ static enum asked ask(struct rv_prober *p)
 	case KIND_FILE: return ask_file(p);
 	case KIND_UNIX: return ask_unix(p);
 	case KIND_TCP: return ask_tcp(p);
-	case KIND_HTTP: return ask_http(p);
-	case KIND_PLUGIN: return ask_plugin(p);
+	case KIND_HTTP:
+	case KIND_PLUGIN: return ask_where_open(p);
 	case KIND_EXEC: return ask_exec(p);
 	case KIND_END: break;
 	}
@@ -511,6 +560,7 @@ struct rv_prober *rv_prober_create(const struct rv_prober_env *env,
 	p->generation = generation;
 	p->check = check;
 	p->context = context;
+	p->host_asked = rv_now();
 	ev_timer_init(&p->timer, on_timeout, 0., 0.);
 	ev_timer_init(&p->later, on_later, 0., 0.);
 	p->timer.data = p->later.data = p;
@@ -530,6 +580,7 @@ void rv_prober_destroy(struct rv_prober *p)
 	rv_prober_cancel(p);
 	rv_readyfd_close(&p->ready);
 	rv_readyline_stop(&p->line);
+	free(p->closed_why);
 	free(p);
 }
 

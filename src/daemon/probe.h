@@ -51,7 +51,7 @@ void rv_prober_listen(struct rv_prober *p, struct rv_capture *capture);
 void rv_prober_attempt(struct rv_prober *p, rv_time timeout);
 /* The answer of the plugin's probe hook, which comes to the engine (rv_hostlink_ops.answer); ignored when
    no attempt waits for it. `done` is not called from inside. */
-void rv_prober_answer(struct rv_prober *p, enum rv_verdict v, const char *why);
+void rv_prober_answer(struct rv_prober *p, const struct rv_host_answer *a);
 /* Ends the attempt in flight without an answer. */
 void rv_prober_cancel(struct rv_prober *p);
 

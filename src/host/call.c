@@ -32,8 +32,11 @@ void rv_hostcall_answer(
 {
 	struct rv_hp_msg m = {.kind = RV_HP_ANSWER};
 
-	m.u.answer = (struct rv_hp_answer){
-		.call = c->m.call, .id = c->m.id, .verdict = (uint8_t)v, .why = why};
+	m.u.answer = (struct rv_hp_answer){.call = c->m.call,
+		.id = c->m.id,
+		.verdict = (uint8_t)v,
+		.why = why,
+		.closed = v == RV_RETRY && c->refused ? c->url : ""};
 	if (p)
 		m.u.answer.process = rv_trust_recipe(p);
 	c->d->send(c->d->arg, &m);
@@ -101,6 +104,8 @@ static bool ask_http(struct rv_hostcall *c, const struct reeve_http *h)
 	if (!ask.method)
 		ask.method = h->body ? "POST" : "GET";
 	rv_trust_bytes(h->body, h->body ? h->body_len : 0);
+	snprintf(c->url, sizeof(c->url), "%s", strlen(h->url) < sizeof(c->url) ? h->url : "");
+	c->refused = false;
 	rv_turn_leave(c->d); /* loading the client takes its time, and is not the plugin's fault */
 	c->http = rv_web_start(c->d->web, c->instance->m.dir, &ask, on_http, c);
 	return c->http;
@@ -117,6 +122,7 @@ static bool ask_run(struct rv_hostcall *c, const struct reeve_run *r)
 		.argv = r->argv,
 		.input = {.p = r->input, .n = r->input ? r->input_len : 0},
 		.timeout = bounded(r->timeout_ns, 5 * RV_SEC, c->deadline - rv_now())};
+	c->refused = false;
 	c->running = true;
 	c->d->send(c->d->arg, &m);
 	return true;
@@ -230,6 +236,7 @@ static void on_http(void *arg, const struct rv_http_got *got)
 	struct rv_hostcall *c = arg;
 
 	c->http = NULL;
+	c->refused = got->transport == REEVE_HTTP_REFUSED;
 	forget_got(c);
 	c->http_got = (struct reeve_http){.transport = (enum reeve_transport)got->transport,
 		.error = or_empty(rv_arena_strdup(&c->got, got->error)),

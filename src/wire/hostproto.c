@@ -337,6 +337,7 @@ static void answer(struct codec *c, struct rv_hp_answer *a)
 	u32(c, &a->id);
 	small(c, &a->verdict, RV_FAIL + 1);
 	str(c, &a->why);
+	str(c, &a->closed);
 	process(c, &a->process);
 }
 
