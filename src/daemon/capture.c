@@ -6,7 +6,6 @@
 #include "daemon/capture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "daemon/lines.h"
 #include "daemon/logfile.h"
 #include "daemon/outlet.h"
+#include "daemon/pipes.h"
 #include "daemon/say.h"
 #include "daemon/tail.h"
 #include "sys/fd.h"
@@ -240,20 +240,12 @@ void rv_capture_owner(struct rv_capture *c, uid_t uid)
 	c->owner = uid;
 }
 
-/* A pipe whose reading end alone does not block. */
 static bool open_pipe(struct rv_capture *c, unsigned which)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int fd[2];
 
-	if (!s || pipe2(fd, O_CLOEXEC)) {
-		free(s);
-		return false;
-	}
-	fd[0] = rv_fd_lift(fd[0]);
-	if (fcntl(fd[0], F_SETFL, O_NONBLOCK)) {
-		close(fd[0]);
-		close(fd[1]);
+	if (!s || !rv_pipe_take(fd)) {
 		free(s);
 		return false;
 	}

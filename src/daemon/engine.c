@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "daemon/given.h"
 #include "daemon/notifysock.h"
+#include "daemon/pipes.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "daemon/tell.h"
@@ -239,15 +240,18 @@ static void settle(struct rv_engine *g)
 	rv_ending_turn(g);
 }
 
-static void arm(struct rv_engine *g)
+/* True when the core has something to do at once, a restart most often. */
+static bool arm(struct rv_engine *g)
 {
 	rv_time deadline = rv_core_deadline(g->core);
 	rv_time wait = rv_reaper_wait(g->world.reaper);
+	bool at_once = false;
 
 	ev_timer_stop(g->world.loop, &g->deadline);
 	if (deadline != RV_NEVER) {
 		rv_time left = deadline - rv_now();
 
+		at_once = left <= 0;
 		ev_now_update(g->world.loop);
 		ev_timer_set(&g->deadline, left > 0 ? (double)left / 1e9 : 0., 0.);
 		ev_timer_start(g->world.loop, &g->deadline);
@@ -259,6 +263,30 @@ static void arm(struct rv_engine *g)
 		ev_timer_set(&g->reap_again, (double)wait / 1e9, 0.);
 		ev_timer_start(g->world.loop, &g->reap_again);
 	}
+	return at_once;
+}
+
+/* The first that ended is dealt with at once; whoever is waited for ends alone. */
+static void reap(struct rv_engine *g)
+{
+	if (!g->children_ended)
+		return;
+	g->children_ended = false;
+	if (!g->more_ended) {
+		g->more_ended = rv_reaper_first(g->world.reaper);
+		return;
+	}
+	g->more_ended = false;
+	rv_reaper_turn(g->world.reaper);
+}
+
+/* The others, unless something is to be started first: that is but one turn away. */
+static void reap_rest(struct rv_engine *g)
+{
+	if (g->over || !g->more_ended || rv_core_deadline(g->core) <= rv_now())
+		return;
+	g->more_ended = false;
+	rv_reaper_turn(g->world.reaper);
 }
 
 /* Before the loop sleeps: everything that the world told is applied, and what follows is done. */
@@ -270,17 +298,15 @@ static void turn(struct ev_loop *loop, ev_prepare *w, int revents)
 	(void)revents;
 	if (g->over)
 		return;
+	reap(g);
 	do {
-		if (g->children_ended) {
-			g->children_ended = false;
-			rv_reaper_turn(g->world.reaper);
-		}
 		settle(g);
 		if (!g->over)
 			run_starts(g);
+		reap_rest(g);
 	} while (!g->over && g->queued);
-	if (!g->over)
-		arm(g);
+	if (!g->over && !arm(g))
+		rv_say_flush();
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -406,6 +432,7 @@ void rv_engine_destroy(struct rv_engine *g)
 	rv_ending_fini(g);
 	if (g->world.notifies)
 		rv_notifysock_end(g->conf->runtime_dir);
+	rv_pipe_empty();
 	ev_prepare_stop(g->world.loop, &g->prepare);
 	ev_timer_stop(g->world.loop, &g->deadline);
 	ev_timer_stop(g->world.loop, &g->reap_again);

@@ -9,6 +9,7 @@
 
 #include "daemon/given.h"
 #include "daemon/holder.h"
+#include "daemon/pipes.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
@@ -245,6 +246,7 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 		rv_prober_spawned(h->prober);
 	if (h->notify && ok)
 		rv_notify_spawned(h->notify, out.pid);
+	rv_pipe_stock();
 	for (size_t i = 0; !ok && i < h->service->listen_count; i++)
 		if (!rv_listener_life_ended(h->listeners[i], NULL))
 			rv_say(RV_WARN, h->service->name, "a listener is still open");

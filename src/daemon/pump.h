@@ -40,6 +40,7 @@ struct rv_engine {
 	ev_timer deadline, reap_again;
 	ev_idle more; /* keeps the loop turning while starts wait */
 	bool children_ended;
+	bool more_ended; /* the first of them was dealt with, the rest not yet */
 	bool over;
 	bool commanded; /* `reeve -- CMD` */
 	int stop_signals, last_signal;

@@ -2,10 +2,10 @@
 #include "daemon/readyfd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/pipes.h"
 #include "sys/fd.h"
 
 /* A process that ends closes its descriptors first: its exit, which says more, gets this many seconds to
@@ -78,9 +78,8 @@ bool rv_readyfd_open(struct rv_readyfd *r)
 {
 	int fd[2];
 
-	if (pipe2(fd, O_CLOEXEC))
+	if (!rv_pipe_take(fd))
 		return false;
-	fcntl(fd[0], F_SETFL, O_NONBLOCK); /* ours alone: the child's end stays blocking */
 	ev_io_set(&r->io, fd[0], EV_READ);
 	ev_io_start(r->loop, &r->io);
 	r->child = fd[1];

@@ -224,15 +224,16 @@ static void child_ended(struct rv_reaper *r, pid_t pid, rv_exit how)
 	}
 }
 
-static bool collect(struct rv_reaper *r)
+/* At most `most` of those that ended; returns how many. */
+static size_t collect(struct rv_reaper *r, size_t most)
 {
-	bool any = false;
+	size_t n = 0;
 	int status;
-	pid_t pid;
+	pid_t pid = 0;
 
-	for (;;) {
+	while (n < most) {
 		if (!can_tell(r))
-			return true; /* they wait: the next turn comes soon */
+			return n + 1; /* they wait: the next turn comes soon */
 		pid = waitpid(-1, &status, WNOHANG | __WALL);
 		if (!pid)
 			break;
@@ -241,10 +242,10 @@ static bool collect(struct rv_reaper *r)
 		if (pid < 0)
 			break;
 		child_ended(r, pid, exit_of(status));
-		any = true;
+		n++;
 	}
 	r->childless = pid < 0;
-	return any;
+	return n;
 }
 
 /* True when nothing is left of it. */
@@ -317,15 +318,19 @@ static void tell(struct rv_reaper *r)
 	r->tiding_count = 0;
 }
 
-void rv_reaper_turn(struct rv_reaper *r)
+/* The first round takes at most `first`, each later one all. Returns whether that was reached. */
+static bool turn(struct rv_reaper *r, size_t first)
 {
-	bool safe = false, any = false;
+	bool safe = false, any = false, reached = false;
 
 	assert(!r->turning);
 	r->turning = true;
 	r->met = false;
 	for (int i = 0; i < ROUNDS && !safe; i++) {
-		any = collect(r) || any;
+		size_t n = collect(r, i ? SIZE_MAX : first);
+
+		any = any || n;
+		reached = !i && n == first;
 		safe = !r->active_count || rv_kin_meet(r);
 	}
 	if (safe)
@@ -340,6 +345,17 @@ void rv_reaper_turn(struct rv_reaper *r)
 	else if (r->wait == RV_NEVER)
 		r->wait = SOONEST;
 	r->turning = false;
+	return reached;
+}
+
+void rv_reaper_turn(struct rv_reaper *r)
+{
+	turn(r, SIZE_MAX);
+}
+
+bool rv_reaper_first(struct rv_reaper *r)
+{
+	return turn(r, 1);
 }
 
 rv_time rv_reaper_wait(const struct rv_reaper *r)
@@ -379,7 +395,7 @@ size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit)
 	size_t left;
 
 	for (;;) {
-		while (collect(r))
+		while (collect(r, SIZE_MAX))
 			r->tiding_count = 0; /* nobody is told any more */
 		left = r->childless ? 0 : kill_children(r);
 		if (!left || rv_now() >= end)

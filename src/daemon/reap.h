@@ -6,7 +6,7 @@
  * its group is empty, and no unknown direct child of ours belongs to it (mark, session, or seen
  * among its descendants before).
  *
- * All callbacks come from within rv_reaper_turn(), never from another call. */
+ * All callbacks come from within rv_reaper_turn() and rv_reaper_first(), never from another call. */
 #ifndef DAEMON_REAP_H
 #define DAEMON_REAP_H
 
@@ -47,6 +47,9 @@ void rv_reaper_drop_helper(struct rv_reaper *r, pid_t pid, bool kill);
 /* Collects all that ended, attributes unknown children, tells which lives are gone. Call once a loop
    turn when SIGCHLD came, or when rv_reaper_wait() is over. */
 void rv_reaper_turn(struct rv_reaper *r);
+/* The same for the first one that ended: what follows from it need not wait for the rest, which costs a look at
+   every child. True: there may be more, call rv_reaper_turn soon. */
+bool rv_reaper_first(struct rv_reaper *r);
 /* Delay until a turn is needed without SIGCHLD (a group that is emptying, a kill in progress); grows
    from 1 ms to 50 ms; RV_NEVER when no life is ending. */
 rv_time rv_reaper_wait(const struct rv_reaper *r);

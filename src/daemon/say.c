@@ -9,10 +9,13 @@
 #include "base/text.h"
 #include "daemon/outlet.h"
 
+#define WAITING_MAX 4096 /* bytes */
+
 static enum rv_level lowest = RV_INFO;
 static struct rv_outlet *outlet;
 static void (*listener)(void *ctx, const char *service, const char *text);
 static void *listener_ctx;
+static struct rv_buf waiting; /* lines for the outlet */
 
 void rv_say_level(enum rv_level level)
 {
@@ -27,7 +30,35 @@ void rv_say_tap(void (*tap)(void *ctx, const char *service, const char *text), v
 
 void rv_say_through(struct rv_outlet *stderr_outlet)
 {
+	rv_say_flush();
+	rv_buf_fini(&waiting);
 	outlet = stderr_outlet;
+}
+
+void rv_say_flush(void)
+{
+	if (!waiting.len)
+		return;
+	rv_outlet_write(outlet, rv_buf_text(&waiting), waiting.len);
+	waiting.len = 0;
+}
+
+static void put(const struct rv_buf *line)
+{
+	ssize_t ignored;
+
+	if (!outlet) {
+		ignored = write(STDERR_FILENO, rv_buf_text(line), line->len);
+		(void)ignored; /* a log that cannot be written must not stop the work */
+		return;
+	}
+	if (waiting.len + line->len > WAITING_MAX)
+		rv_say_flush();
+	if (!rv_buf_add(&waiting, rv_buf_text(line), line->len)) {
+		waiting.full = false;
+		rv_say_flush();
+		rv_outlet_write(outlet, rv_buf_text(line), line->len);
+	}
 }
 
 void rv_say(enum rv_level level, const char *service, const char *format, ...)
@@ -37,7 +68,6 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 	char text[8192];
 	int saved = errno;
 	va_list ap;
-	ssize_t ignored = 0;
 
 	if (level < lowest)
 		return;
@@ -50,11 +80,7 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 		&line, "reeve: %s%s%s", marks[level], service ? service : "", service ? ": " : "");
 	rv_text_visible(&line, text, strlen(text));
 	rv_buf_str(&line, "\n");
-	if (outlet)
-		rv_outlet_write(outlet, rv_buf_text(&line), line.len);
-	else
-		ignored = write(STDERR_FILENO, rv_buf_text(&line), line.len);
-	(void)ignored; /* a log that cannot be written must not stop the work */
+	put(&line);
 	rv_buf_fini(&line);
 	errno = saved;
 }

@@ -16,7 +16,11 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...) R
 void rv_say_level(enum rv_level level);
 /* Is told of each warning and error, with its raw text; NULL: nobody is. */
 void rv_say_tap(void (*tap)(void *ctx, const char *service, const char *text), void *ctx);
-/* While the loop runs: write through the outlet of stderr, which the caller keeps. NULL: write directly. */
+/* While the loop runs: write through the outlet of stderr, which the caller keeps. Lines then wait for
+   rv_say_flush, so that writing them never delays what they tell about. NULL: write what waits, from now on
+   directly. */
 void rv_say_through(struct rv_outlet *stderr_outlet);
+/* Writes the lines that wait. Call it before the loop sleeps. */
+void rv_say_flush(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "daemon/kin.h"
+#include "daemon/proc.h"
 #include "daemon/reap.h"
 #include "daemon/spawn.h"
 #include "sys/clock.h"
@@ -302,6 +303,34 @@ static void orphans_are_collected_and_never_steal_a_status(void **state)
 	rv_reaper_kill(w->r, 0);
 	UNTIL(w, w->lives[0].gone);
 	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGKILL));
+}
+
+static bool is_zombie(pid_t pid)
+{
+	struct rv_proc p;
+
+	return rv_proc_look(pid, &p) && p.state == 'Z';
+}
+
+static void the_first_that_ended_is_told_before_the_rest_is_looked_at(void **state)
+{
+	struct world *w = *state;
+	pid_t pid[3];
+	int told = 0;
+
+	for (rv_id id = 0; id < 3; id++)
+		pid[id] = start(w, id, 1, LIST("/bin/true"));
+	for (rv_id id = 0; id < 3; id++)
+		while (!is_zombie(pid[id]))
+			nap();
+	assert_true(rv_reaper_first(w->r));
+	for (rv_id id = 0; id < 3; id++)
+		told += w->lives[id].exited && w->lives[id].gone;
+	assert_int_equal(told, 1);
+	rv_reaper_turn(w->r);
+	for (rv_id id = 0; id < 3; id++)
+		assert_true(w->lives[id].exited && w->lives[id].gone);
+	assert_false(rv_reaper_first(w->r));
 }
 
 /* ---- leftovers ---- */
@@ -759,6 +788,7 @@ int main(void)
 		T(an_exit_and_gone_come_in_one_turn_when_nothing_is_left),
 		T(a_death_by_signal_is_told_as_such),
 		T(a_new_life_may_begin_inside_gone),
+		T(the_first_that_ended_is_told_before_the_rest_is_looked_at),
 		T(orphans_are_collected_and_never_steal_a_status),
 		T(a_daemonised_leftover_is_found_when_the_main_process_was_killed_first),
 		T(a_scrubbed_descendant_is_found_because_it_was_seen),
