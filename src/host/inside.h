@@ -30,14 +30,10 @@ struct rv_hostcall {
 	bool running; /* a command is: RAN will come */
 	struct reeve_http http_got; /* strings in `got` */
 	struct reeve_run run_got;
-<<<<<<< HEAD
 	struct rv_arena got; /* of a get: also what m.want points to */
 	struct rv_want want; /* of a get */
-=======
-	struct rv_arena got;
 	char url[RV_URL_KEPT]; /* of the last request; "": too long */
 	bool refused; /* which nobody listened to, and nothing else was asked since */
->>>>>>> a1b991e (daemon: the host is not asked where nobody listens)
 	char why[RV_WHY_MAX]; /* the last reason, for a deadline that passes */
 };
 

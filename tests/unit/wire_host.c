@@ -46,17 +46,12 @@ static const struct rv_hp_msg samples[] = {
 	{RV_HP_MEMO_IS, {.memo = {1, 7, {"m\0m", 3}}}},
 	{RV_HP_RUN, {.run = {1, 7, words, {"in", 2}, 8}}},
 	{RV_HP_RAN, {.ran = {1, 7, "", 3, true, {"out", 3}}}},
-<<<<<<< HEAD
-	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", PROCESS}}},
+	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", "http://127.0.0.1:1/", PROCESS}}},
 	{RV_HP_GET,
 		{.get = {1, RV_HP_GET_BIT, "/d",
 			 {"http://127.0.0.1/", "POST", words, "sent", 7, {statuses, 2},
 				 {statuses, 1}, {0}, "", members, 2, "^x$", true},
 			 9}}},
-=======
-	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", "http://127.0.0.1:1/", PROCESS}}},
-	{RV_HP_GET, {.get = {1, RV_HP_GET_BIT, "/d", "http://127.0.0.1/", 9}}},
->>>>>>> a1b991e (daemon: the host is not asked where nobody listens)
 	{RV_HP_CANCEL, {.cancel = {1, 7}}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
