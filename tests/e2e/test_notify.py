@@ -224,10 +224,10 @@ def test_descriptors_that_come_along_are_closed(started):
 
 
 def test_a_start_gets_the_time_it_asks_for(started):
-    r = started("services:\n" + teller("a", ", ready: {notify: true, timeout: 1500ms}"))
+    r = started("services:\n" + teller("a", ", ready: {notify: true, timeout: 2500ms}"))
     r.wait_state("a", "starting")
     tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000")
-    time.sleep(2.5)
+    time.sleep(2.7)
     assert r.service("a")["state"] == "starting"
     tell(r, "a", "say", "READY=1")
     r.wait_state("a", "ready")
@@ -240,7 +240,8 @@ def test_but_not_more_than_the_whole_boot_and_its_words_are_told(started):
     began = time.monotonic()
     assert r.wait() == 10
     assert time.monotonic() - began < 20
-    assert "a: boot timeout" in r.stderr or "a: not ready in time" in r.stderr
+    # both bounds end at the same moment, and either may be the one that is told
+    assert "a: boot timeout" in r.stderr or "a: not ready within 2s and what else it was given" in r.stderr, r.stderr
 
 
 def test_what_did_not_say_it_in_time_is_told_with_its_last_words(started):
