@@ -28,6 +28,7 @@
 	X(RV_WHY_SPAWN, "could not be started")       /* exec, user, directory, recipe */          \
 	X(RV_WHY_EXIT_EARLY, "exited before it was ready")                                         \
 	X(RV_WHY_EXIT, "exited")                                                                   \
+	X(RV_WHY_NO_DAEMON, "left no daemon")         /* a launcher */                             \
 	X(RV_WHY_PROBE_FAILED, "readiness check failed") /* a permanent answer */                  \
 	X(RV_WHY_READY_TIMEOUT, "not ready in time")                                               \
 	X(RV_WHY_UPDATE, "did not take its environment")                                           \

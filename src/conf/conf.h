@@ -65,6 +65,9 @@ struct rv_recipe {
 	bool is_static; /* the same for every start until configuration changes */
 	bool fixed; /* softly failed: will be known at start only; not an error */
 	const char *log_file; /* log path of the plugin's convention; NULL: none */
+	uint8_t type; /* 0: as configured; 1 + enum rv_type. The file's own word is stronger */
+	const char *pid_file; /* of a launcher; NULL: none */
+	uint16_t main_port; /* of a launcher; 0: none */
 	const char *error; /* the plugin refuses this configuration */
 };
 
@@ -123,6 +126,18 @@ struct rv_limit { /* one resource limit */
 	uint64_t soft, hard; /* RLIM_INFINITY as UINT64_MAX */
 };
 
+/* A launcher: how its daemon is told from whatever else it leaves behind. */
+enum rv_main_by {
+	RV_MAIN_TREE, /* the only, or the oldest process */
+	RV_MAIN_FILE,
+	RV_MAIN_PORT, /* who listens on it */
+};
+struct rv_main_pid {
+	enum rv_main_by by;
+	const char *file;
+	uint16_t port; /* TCP */
+};
+
 enum rv_from { RV_FROM_PRESET, RV_FROM_ENV, RV_FROM_YAML, RV_FROM_START };
 
 struct rv_option { /* one plugin option with its effective value */
@@ -147,6 +162,7 @@ struct rv_service {
 	bool is_command; /* of `reeve -- CMD`: has our stdin, stdout and stderr */
 	bool enabled, essential;
 	enum rv_type type;
+	struct rv_main_pid main_pid; /* of a launcher */
 	/* NULL-terminated argv of the file; NULL: the plugin's recipe */
 	const char *const *command;
 	const char *const *argv; /* effective, after rv_conf_plan; NULL: known at start only */

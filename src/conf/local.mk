@@ -13,6 +13,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/graph.c \
 	src/conf/http.c \
 	src/conf/keys.c \
+	src/conf/mainpid.c \
 	src/conf/mask.c \
 	src/conf/net.c \
 	src/conf/options.c \

@@ -128,6 +128,8 @@ static uint64_t tuning(const struct rv_detail *d)
 		d->s.log.keep};
 	uint64_t h = hash_text(hash_bytes(5, values, sizeof(values)), d->s.summary);
 
+	h = hash_text(mix(mix(h, d->s.main_pid.by), d->s.main_pid.port), d->s.main_pid.file);
+
 	for (uint32_t i = 0; i < n->step_count; i++) {
 		h = mix(mix(h, (uint64_t)d->steps[i].signal), d->steps[i].to);
 		h = mix(h, (uint64_t)d->steps[i].timeout);
@@ -226,6 +228,7 @@ static void take_recipe(struct rv_whole *w, struct rv_detail *d, const struct rv
 			d->s.plugin, recipe->error);
 	if (recipe && recipe->env)
 		env = copy_list(&w->conf.arena, recipe->env);
+	rv_main_pid_settle(w, d, recipe, c);
 	take_argv(w, d, recipe, c);
 	take_ports(w, d, recipe);
 	if (recipe)

@@ -250,6 +250,24 @@ static void print_kind(const struct sheet *p, const char *kind, const char *text
 	rv_buf_str(p->to, ", ");
 }
 
+static void print_main_pid(const struct sheet *p, const struct rv_service *s)
+{
+	const struct rv_main_pid *m = &s->main_pid;
+
+	if (s->type != RV_LAUNCHER)
+		return;
+	label(p->to, "main pid");
+	switch (m->by) {
+	case RV_MAIN_TREE: rv_buf_str(p->to, "the process that it leaves\n"); break;
+	case RV_MAIN_PORT: rv_buf_fmt(p->to, "who listens on port %u\n", m->port); break;
+	case RV_MAIN_FILE:
+		rv_buf_str(p->to, "in ");
+		add_text(p, m->file);
+		rv_buf_str(p->to, "\n");
+		break;
+	}
+}
+
 static void print_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
@@ -258,8 +276,10 @@ static void print_ready(const struct sheet *p, const struct rv_service *s)
 	label(to, "ready");
 	if (!s->has_ready) {
 		rv_buf_str(to,
-			s->type == RV_TASK ? "when it has ended with 0\n"
-					   : "when it runs (nothing proves it)\n");
+			s->type == RV_TASK		 ? "when it has ended with 0\n"
+				: s->type == RV_LAUNCHER ? "when it has ended with 0 and left a "
+							   "daemon\n"
+							 : "when it runs (nothing proves it)\n");
 		return;
 	}
 	if (k->plugin)
@@ -378,12 +398,12 @@ static void print_options(const struct sheet *p, const struct rv_service *s)
 static void print_service(
 	const struct sheet *p, const struct rv_whole *w, const struct rv_detail *d)
 {
+	static const char *const types[] = {"daemon", "task", "launcher"};
 	const struct rv_service *s = &d->s;
 	struct rv_buf *to = p->to;
 
-	rv_buf_fmt(to, "\n%u. %s: %s of plugin %s%s%s\n", d->node.rank + 1, s->name,
-		s->type == RV_TASK ? "task" : "daemon", s->plugin, s->enabled ? "" : ", disabled",
-		s->essential ? "" : ", not essential");
+	rv_buf_fmt(to, "\n%u. %s: %s of plugin %s%s%s\n", d->node.rank + 1, s->name, types[s->type],
+		s->plugin, s->enabled ? "" : ", disabled", s->essential ? "" : ", not essential");
 	if (s->summary) {
 		label(to, "summary");
 		rv_text_visible(to, s->summary, strlen(s->summary));
@@ -394,6 +414,7 @@ static void print_service(
 	rv_print_environment(w, d, to);
 	print_graph(&w->conf, d, to);
 	print_sockets(p, s);
+	print_main_pid(p, s);
 	print_ready(p, s);
 	print_policy(d, to);
 	print_log(p, &s->log);

@@ -12,7 +12,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static rv_words startup_words = {"disabled", "enabled", NULL};
-static rv_words type_words = {"daemon", "task", NULL};
+static rv_words type_words = {"daemon", "task", "launcher", NULL};
 static rv_words loss_words = {"restart", "stop", "keep", NULL};
 static rv_words give_up_words = {"ignore", "shutdown", NULL};
 static rv_words if_running_words = {"fail", "adopt", NULL};
@@ -31,6 +31,15 @@ static void read_plugin(
 		rv_read_refuse(r, v, "the name of a plugin");
 	else
 		d->s.plugin = rv_read_copy(r, v->text);
+}
+
+static void read_type(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_detail *d = to;
+
+	d->type_given = true;
+	rv_read_word(r, row, v, &d->type);
 }
 
 static void read_command(
@@ -221,7 +230,8 @@ static const struct rv_row service_rows[] = {
 	{"plugin", read_plugin, 0, NULL, 0, 0, NULL, false},
 	{"summary", rv_read_string, AT(s.summary), NULL, 0, 0, NULL, false},
 	{"startup", rv_read_word, AT(startup), startup_words, 0, 0, NULL, false},
-	{"type", rv_read_word, AT(type), type_words, 0, 0, NULL, false},
+	{"type", read_type, 0, type_words, 0, 0, NULL, false},
+	{"main-pid", rv_service_main_pid, 0, NULL, 0, 0, &rv_main_pid_table, false},
 	{"essential", rv_read_bool, AT(s.essential), NULL, 0, 0, NULL, false},
 	{"command", read_command, 0, NULL, 0, 0, NULL, false},
 	{"needs", rv_read_tree, AT(needs), NULL, 0, 0, &rv_needs_table, false},

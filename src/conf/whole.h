@@ -17,6 +17,8 @@ struct rv_detail {
 	struct rv_node node;
 	const struct rv_step *steps;
 	uint8_t type, startup, inherit; /* positions of their words */
+	bool type_given, main_pid_given;
+	struct rv_place main_pid_at;
 	bool restart_given;
 	bool has_command;
 	const char *const *inherit_names; /* inherit == RV_INHERIT_NAMES */
@@ -112,6 +114,12 @@ extern const struct rv_table rv_http_table;
 rv_row_reader rv_read_http; /* struct rv_check */
 /* NULL: complained about at v. */
 const struct rv_regex *rv_read_regex(struct rv_read *r, const struct rv_tree *v);
+/* mainpid.c */
+extern const struct rv_table rv_main_pid_table;
+rv_row_reader rv_service_main_pid;
+/* What type it is and where its daemon is found, when the plugin has told its part. recipe: or NULL. */
+void rv_main_pid_settle(struct rv_whole *w, struct rv_detail *d, const struct rv_recipe *recipe,
+	struct rv_complaints *c);
 /* ending.c */
 extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
 rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;

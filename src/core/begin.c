@@ -2,6 +2,7 @@
  *
  *   SPAWN --SPAWNED--> PROBE <-> PACE --OK--> UPDATE --OK--> ready
  *     |       (task)--> TASK --exit 0--> exited
+ *     |   (launcher)--> LAUNCH --exit 0--> FIND <-> PACE --OK--> PROBE, or on to UPDATE
  *     +-- has to leave: HOLD, until the dependents are gone                                     */
 #include "core/mind.h"
 
@@ -20,6 +21,7 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s)
 		s->quits = false;
 	s->automatic = s->lost_ground = s->rests = s->guest = false;
 	s->grounded = true;
+	s->seeking = rv_node_of(t->c, s)->type == RV_LAUNCHER;
 	s->step = s->attempt = s->bad_health = 0;
 	s->facts = 0;
 	s->extend_to = 0;
@@ -64,6 +66,22 @@ static void probe(const struct rv_turn *t, struct rv_slot *s)
 	s->phase = RV_PHASE_PROBE;
 	s->ask = RV_ASK_PROBE;
 	rv_machine_due(t, s, RV_FAULT(18) ? RV_NEVER : s->ready_by);
+}
+
+/* Its main process ended with 0 and left somebody: the service goes on without it. */
+static void seek(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->phase = RV_PHASE_FIND;
+	if (RV_FAULT(44))
+		rv_run_enter(t, s);
+	else
+		rv_heir_begin(t, s);
+}
+
+static void look_again(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->phase = RV_PHASE_FIND;
+	rv_heir_ask(t, s);
 }
 
 /* Soon and often at first; later it makes no difference. Each question takes time from those who start, so one that
@@ -111,7 +129,25 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_ask(t, s, RV_HOOK_UPDATE, s->ready_by - t->now);
 }
 
-/* Exec succeeded, or was not needed: dependents that wait for `started` may go on, unless it is a guest. */
+/* There is a main process to be asked. */
+static void in_place(const struct rv_turn *t, struct rv_slot *s)
+{
+	bool proof = rv_node_of(t->c, s)->proof != RV_PROOF_NONE && !(s->guest && RV_FAULT(41));
+	bool launcher = rv_node_of(t->c, s)->type == RV_LAUNCHER && !s->guest;
+
+	if (s->facts &
+		(proof ? 1u << RV_FACT_PROVED | 1u << RV_FACT_EXITED
+		       : (launcher ? 1u << RV_FACT_EXITED : 0u))) {
+		s->phase = RV_PHASE_PACE; /* no need to ask: it follows in this turn */
+	} else if (proof) {
+		probe(t, s);
+	} else {
+		s->unproven = !launcher; /* the exit of a launcher is a proof */
+		proven(t, s);
+	}
+}
+
+/* Exec succeeded, or was not needed: dependents that wait for `started` may go on, unless it is a guest or a launcher. */
 static void spawned(const struct rv_turn *t, struct rv_slot *s)
 {
 	const struct rv_node *n = rv_node_of(t->c, s);
@@ -123,16 +159,35 @@ static void spawned(const struct rv_turn *t, struct rv_slot *s)
 		s->phase = RV_PHASE_HOLD;
 		rv_machine_due(t, s, RV_NEVER);
 		rv_mark(t->c, s, RV_SET_STOP);
-	} else if (n->type == RV_TASK && !s->guest) {
-		s->phase = RV_PHASE_TASK;
-		rv_machine_due(t, s, s->ready_by);
-	} else if (n->proof == RV_PROOF_NONE || (s->guest && RV_FAULT(41))) {
-		s->unproven = true;
-		proven(t, s);
-	} else if (s->facts & (1u << RV_FACT_PROVED | 1u << RV_FACT_EXITED)) {
-		s->phase = RV_PHASE_PACE; /* no need to ask: it follows in this turn */
+	} else if (n->type != RV_DAEMON && !s->guest) {
+		s->phase = n->type == RV_TASK ? RV_PHASE_TASK : RV_PHASE_LAUNCH;
+		rv_machine_due(
+			t, s, RV_FAULT(47) && n->type == RV_LAUNCHER ? RV_NEVER : s->ready_by);
 	} else {
-		probe(t, s);
+		in_place(t, s);
+	}
+}
+
+/* A launcher's daemon: from now on it is the main process of this life. */
+static void found(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->ask = RV_ASK_NONE;
+	switch ((enum rv_verdict)s->found) {
+	case RV_OK:
+		rv_heir_end(s);
+		if (s->phase == RV_PHASE_FIND)
+			in_place(t, s);
+		break;
+	case RV_RETRY:
+		if (s->phase != RV_PHASE_FIND)
+			break;
+		s->phase = RV_PHASE_PACE;
+		rv_heir_pause(t, s);
+		break;
+	case RV_FAIL:
+		if (s->phase == RV_PHASE_FIND)
+			fail(t, s, RV_WHY_NO_DAEMON);
+		break;
 	}
 }
 
@@ -140,7 +195,7 @@ static void proved(const struct rv_turn *t, struct rv_slot *s)
 {
 	bool asked = s->phase == RV_PHASE_PROBE;
 
-	if (s->leaving || (!asked && s->phase != RV_PHASE_PACE))
+	if (s->leaving || s->seeking || (!asked && s->phase != RV_PHASE_PACE))
 		return;
 	switch (RV_FAULT(16) ? RV_OK : (enum rv_verdict)s->proved) {
 	case RV_OK: proven(t, s); break;
@@ -187,7 +242,8 @@ static void updated(const struct rv_turn *t, struct rv_slot *s)
 
 static void exited(const struct rv_turn *t, struct rv_slot *s)
 {
-	bool task = rv_node_of(t->c, s)->type == RV_TASK;
+	enum rv_type type = (enum rv_type)rv_node_of(t->c, s)->type;
+	bool gone = s->facts & 1u << RV_FACT_GONE, seeking = s->seeking;
 
 	if (s->guest) {
 		rv_guest_left(t, s);
@@ -196,11 +252,18 @@ static void exited(const struct rv_turn *t, struct rv_slot *s)
 	s->exited = s->answered = true;
 	s->exit = s->heard_exit;
 	if (!s->leaving) {
-		if (task && s->exit == 0) {
+		if (type == RV_LAUNCHER && (s->exit == 0 || RV_FAULT(45)) && !gone) {
+			seek(t, s);
+			return;
+		}
+		if (type == RV_TASK && s->exit == 0) {
 			clock_proof(t, s);
 			rv_policy_final(t, s, RV_AFTER_EXITED, RV_WHY_NONE);
+		} else if (type == RV_LAUNCHER && s->exit == 0 && seeking) {
+			rv_policy_start_failed(t, s, RV_WHY_NO_DAEMON);
 		} else {
-			rv_policy_start_failed(t, s, task ? RV_WHY_EXIT : RV_WHY_EXIT_EARLY);
+			rv_policy_start_failed(
+				t, s, type == RV_TASK ? RV_WHY_EXIT : RV_WHY_EXIT_EARLY);
 		}
 	}
 	rv_stop_leftovers(t, s);
@@ -218,8 +281,16 @@ static void extend(const struct rv_turn *t, struct rv_slot *s)
 	if (until <= s->ready_by)
 		return;
 	s->ready_by = until;
-	if (s->phase == RV_PHASE_PROBE || s->phase == RV_PHASE_TASK)
+	if (s->phase == RV_PHASE_PROBE || s->phase == RV_PHASE_TASK ||
+		s->phase == RV_PHASE_LAUNCH || s->phase == RV_PHASE_FIND)
 		rv_machine_due(t, s, until);
+}
+
+static void gone(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (!s->leaving && s->seeking && s->phase != RV_PHASE_LAUNCH)
+		rv_policy_start_failed(t, s, RV_WHY_NO_DAEMON);
+	rv_machine_life_over(t, s);
 }
 
 static void due(const struct rv_turn *t, struct rv_slot *s)
@@ -234,9 +305,13 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	case RV_PHASE_PACE:
 		if (t->now >= s->ready_by)
 			fail(t, s, RV_WHY_READY_TIMEOUT);
+		else if (s->seeking)
+			look_again(t, s);
 		else
 			probe(t, s);
 		break;
+	case RV_PHASE_LAUNCH:
+	case RV_PHASE_FIND:
 	case RV_PHASE_PROBE:
 	case RV_PHASE_TASK: fail(t, s, RV_WHY_READY_TIMEOUT); break;
 	case RV_PHASE_UPDATE:
@@ -260,6 +335,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	switch (f) {
 	case RV_FACT_ADOPTED:
 		s->guest = true;
+		s->seeking = false;
 		spawned(t, s);
 		break;
 	case RV_FACT_SPAWNED: spawned(t, s); break;
@@ -269,6 +345,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 			rv_policy_start_failed(t, s, RV_WHY_SPAWN);
 		rv_machine_life_over(t, s);
 		break;
+	case RV_FACT_FOUND: found(t, s); break;
 	case RV_FACT_PROVED: proved(t, s); break;
 	case RV_FACT_HOOK_DONE: updated(t, s); break;
 	case RV_FACT_EXTEND: extend(t, s); break;
@@ -280,7 +357,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		}
 		break;
 	case RV_FACT_EXITED: exited(t, s); break;
-	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
+	case RV_FACT_GONE: gone(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_HEALTH:
 	case RV_FACT_QUITS: /* its exit will tell */

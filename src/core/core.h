@@ -38,7 +38,12 @@
  * reeve runs, those who stand on him are dependents by NEEDS without on_loss keep; when it closes, all.
  *
  * Phases inside `starting`: spawned, proven, updated, ready. Dependents wait for ready (until: started
- * for SPAWNED). An answer that carries a generation other than the current one is dropped. */
+ * for SPAWNED). An answer that carries a generation other than the current one is dropped.
+ *
+ * A launcher's main process ends with 0 while it is starting, and what it left behind is the service:
+ * SPAWNED -> EXITED 0 -> FIND...FOUND -> PROBE or ready. From FOUND on the life has a main process again,
+ * and the next EXITED is that one's. GONE before FOUND: it left nobody. The same once more when such a daemon
+ * ends with 0: whom it left may be its successor. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
@@ -67,6 +72,7 @@ enum rv_event_kind {
 	RV_EV_SPAWNED, /* exec succeeded */
 	RV_EV_SPAWN_FAILED, /* it did not: exec, user, directory, recipe hook */
 	RV_EV_ADOPTED, /* nothing was spawned: one that is not ours runs already. EXITED tells that it is gone */
+	RV_EV_FOUND, /* verdict of the FIND in flight; OK: the life has a main process again */
 	RV_EV_EXITED, /* the main process ended: exit */
 	RV_EV_GONE, /* nothing of the life is left (always after EXITED) */
 	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */
@@ -89,6 +95,7 @@ struct rv_event {
 
 enum rv_action_kind {
 	RV_ACT_START, /* spawn it; the answer is SPAWNED or SPAWN_FAILED */
+	RV_ACT_FIND, /* a launcher ended with 0: who is its daemon? One attempt; the answer is FOUND or GONE */
 	RV_ACT_PROBE, /* one readiness attempt; bound: `timeout`. The answer is PROVED */
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
 	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
@@ -129,7 +136,7 @@ struct rv_action {
 	rv_id id;
 	rv_id other; /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
 	uint32_t step;
-	uint32_t attempt; /* PROBE, HEALTH: counts from 1 in a life */
+	uint32_t attempt; /* FIND, PROBE, HEALTH: counts from 1 in a life */
 	rv_exit exit;
 	uint64_t generation;
 	rv_time timeout; /* ns from now */

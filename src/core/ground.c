@@ -78,7 +78,7 @@ static uint8_t offer_of(const struct rv_turn *t, const struct rv_slot *s)
 			bits = RV_OFFER_EXITED | (task ? RV_OFFER_STARTED | RV_OFFER_READY : 0u);
 		break;
 	case RV_STARTING:
-		if (s->answered && !s->guest)
+		if (s->answered && !s->guest && (s->phase != RV_PHASE_LAUNCH || RV_FAULT(46)))
 			bits = RV_OFFER_STARTED;
 		break;
 	case RV_READY:

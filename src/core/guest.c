@@ -115,6 +115,7 @@ void rv_guest_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_ADOPTED:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_FOUND:
 	case RV_FACT_HEALTH:
 	case RV_FACT_HOOK_DONE:
 	case RV_FACT_EXTEND:

@@ -53,7 +53,8 @@ void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s)
 	struct rv_action *a = rv_emit(t, s, RV_ACT_DROP);
 	a->hook = (uint8_t)(s->ask >= RV_ASK_HOOK ? s->ask - RV_ASK_HOOK : RV_HOOK_PROBE);
 	s->ask = RV_ASK_NONE;
-	s->facts &= ~(1u << RV_FACT_PROVED | 1u << RV_FACT_HEALTH | 1u << RV_FACT_HOOK_DONE);
+	s->facts &= ~(1u << RV_FACT_FOUND | 1u << RV_FACT_PROVED | 1u << RV_FACT_HEALTH |
+		1u << RV_FACT_HOOK_DONE);
 }
 
 void rv_machine_leave(
@@ -68,6 +69,8 @@ void rv_machine_leave(
 		due = now + c->plan->start_grace;
 	else if (s->phase != RV_PHASE_UP)
 		s->phase = RV_PHASE_HOLD;
+	else if (s->seeking)
+		due = s->ready_by; /* its main process has ended: this does not wait long */
 	s->facts &= ~(1u << RV_FACT_DUE);
 	rv_deadline_set(rv_tree(c), c->plan->nodes, rv_slot_id(c, s), due);
 	rv_mark(c, s, RV_SET_GROUND);
@@ -196,6 +199,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_ADOPTED:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_FOUND:
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_HOOK_DONE:

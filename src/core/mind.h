@@ -33,6 +33,7 @@ enum rv_fact {
 	RV_FACT_ADOPTED,
 	RV_FACT_SPAWNED,
 	RV_FACT_SPAWN_FAILED,
+	RV_FACT_FOUND,
 	RV_FACT_PROVED,
 	RV_FACT_HEALTH,
 	RV_FACT_HOOK_DONE,
@@ -49,7 +50,9 @@ enum rv_fact {
 enum rv_phase {
 	RV_PHASE_NONE, /* no life */
 	RV_PHASE_SPAWN, /* START was sent */
-	RV_PHASE_PACE, /* between two probes */
+	RV_PHASE_LAUNCH, /* a launcher runs */
+	RV_PHASE_FIND, /* FIND is in flight */
+	RV_PHASE_PACE, /* between two probes, or two FINDs */
 	RV_PHASE_PROBE, /* PROBE is in flight */
 	RV_PHASE_TASK, /* a task runs */
 	RV_PHASE_UPDATE, /* the update hook is in flight */
@@ -62,7 +65,7 @@ enum rv_phase {
 };
 
 /* What is in flight for a life: at most one thing. Hooks are RV_ASK_HOOK + enum rv_hook. */
-enum { RV_ASK_NONE, RV_ASK_PROBE, RV_ASK_HEALTH, RV_ASK_HOOK };
+enum { RV_ASK_NONE, RV_ASK_FIND, RV_ASK_PROBE, RV_ASK_HEALTH, RV_ASK_HOOK };
 
 /* What follows a life. */
 enum rv_after {
@@ -111,6 +114,7 @@ struct rv_slot {
 	bool rests; /* idle, and may not start before its deadline */
 	bool automatic; /* the next start is not the operator's */
 	bool exited, answered; /* main process is gone; spawn was answered */
+	bool seeking; /* a launcher whose daemon has not been found yet */
 	bool balked; /* it could not even be spawned */
 	bool guest; /* nothing was spawned: somebody who is not ours runs already */
 	bool quits; /* it said that it is ending: no health check brings it back */
@@ -131,7 +135,7 @@ struct rv_slot {
 	rv_time window_began, delay;
 	/* what was heard */
 	uint32_t facts; /* 1 << enum rv_fact */
-	uint8_t proved, health, hook_done;
+	uint8_t found, proved, health, hook_done;
 	rv_exit heard_exit;
 	rv_time extend_to; /* the latest that was asked for */
 };
@@ -257,6 +261,8 @@ struct rv_action *rv_emit(
 
 /* After a spawn that failed the next try waits at least this long. */
 #define RV_SPAWN_PAUSE (100 * RV_MS)
+/* A launcher's daemon that was ready and ends with 0 has so long to be followed by another. */
+#define RV_HEIR_TIME RV_SEC
 
 /* machine.c: dispatch, and what all states share */
 void rv_machine_hear(const struct rv_turn *t, struct rv_slot *s);
@@ -283,6 +289,14 @@ void rv_begin_start(const struct rv_turn *t, struct rv_slot *s);
 void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f);
 /* The plugin is disabled: the start is refused without a life. */
 void rv_begin_refuse(const struct rv_turn *t, struct rv_slot *s);
+
+/* heir.c: a launcher's daemon. ready_by bounds the search; the caller sets the phase. */
+void rv_heir_begin(const struct rv_turn *t, struct rv_slot *s);
+void rv_heir_ask(const struct rv_turn *t, struct rv_slot *s);
+/* Not found yet: ask again a little later. */
+void rv_heir_pause(const struct rv_turn *t, struct rv_slot *s);
+/* Found: there is a main process again. */
+void rv_heir_end(struct rv_slot *s);
 
 /* run.c: ready and unhealthy */
 void rv_run_enter(const struct rv_turn *t, struct rv_slot *s);

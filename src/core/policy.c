@@ -73,7 +73,7 @@ void rv_policy_final(
 		c->first_why = (uint8_t)why;
 	}
 	if (rv_slot_id(c, s) == c->plan->exit_from) {
-		if (s->answered && s->exited && (started || !booting))
+		if (s->answered && s->exited && why != RV_WHY_NO_DAEMON && (started || !booting))
 			cause(t, s, RV_END_EXIT_FROM);
 		else if (!booting || !n->essential)
 			cause(t, s, s->sick ? RV_END_HEALTH : RV_END_GAVE_UP);

@@ -74,7 +74,7 @@ static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 
 static void ask_confirm(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (s->leaving || s->recreating || s->paused || s->held ||
+	if (s->leaving || s->seeking || s->recreating || s->paused || s->held ||
 		!rv_machine_has(t, s, RV_HOOK_CONFIRM))
 		return;
 	s->recreating = true;
@@ -89,9 +89,9 @@ static void calm(const struct rv_turn *t, struct rv_slot *s)
 	s->recreating = false;
 	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM || (s->ask == RV_ASK_HEALTH && unchecked))
 		rv_machine_drop(t, s);
-	if (s->ask == RV_ASK_NONE)
+	if (s->ask == RV_ASK_NONE && !s->seeking)
 		schedule(t, s);
-	if (unchecked && s->state == RV_UNHEALTHY && !s->quits)
+	if (unchecked && s->state == RV_UNHEALTHY && !s->quits && !s->seeking)
 		healthy(t, s); /* nothing says otherwise any more */
 }
 
@@ -103,24 +103,74 @@ static void quits(const struct rv_turn *t, struct rv_slot *s)
 	s->quits = true;
 	if (s->ask == RV_ASK_HEALTH)
 		rv_machine_drop(t, s);
-	if (s->ask == RV_ASK_NONE)
+	if (s->ask == RV_ASK_NONE && !s->seeking)
 		schedule(t, s);
 	if (s->state == RV_READY)
 		rv_machine_state(t, s, RV_UNHEALTHY, RV_WHY_QUITS, RV_NO_ID);
 }
 
-static void exited(const struct rv_turn *t, struct rv_slot *s)
+static void ended(const struct rv_turn *t, struct rv_slot *s)
 {
-	s->exited = true;
-	s->exit = s->heard_exit;
+	rv_machine_drop(t, s);
+	s->seeking = false;
 	if (!s->leaving)
 		rv_policy_ended(t, s);
 	rv_stop_leftovers(t, s);
 }
 
+/* A daemon that forks once more, or hands over to its successor, leaves well and leaves somebody. */
+static void exited(const struct rv_turn *t, struct rv_slot *s)
+{
+	bool heir = rv_node_of(t->c, s)->type == RV_LAUNCHER && s->heard_exit == 0 &&
+		!(s->facts & 1u << RV_FACT_GONE);
+
+	s->exited = true;
+	s->exit = s->heard_exit;
+	if (heir && !s->leaving) {
+		s->ready_by = t->now + RV_HEIR_TIME;
+		s->recreating = false;
+		rv_heir_begin(t, s);
+	} else {
+		ended(t, s);
+	}
+}
+
+static void found(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->ask = RV_ASK_NONE;
+	switch ((enum rv_verdict)s->found) {
+	case RV_OK:
+		rv_heir_end(s);
+		s->quits = false; /* that was said by the one before */
+		if (s->state == RV_UNHEALTHY && s->why == RV_WHY_QUITS)
+			healthy(t, s);
+		else
+			schedule(t, s);
+		break;
+	case RV_RETRY:
+		if (s->leaving)
+			ended(t, s);
+		else
+			rv_heir_pause(t, s);
+		break;
+	case RV_FAIL: ended(t, s); break;
+	}
+}
+
+static void gone(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->seeking && !s->leaving)
+		rv_policy_ended(t, s);
+	rv_machine_life_over(t, s);
+}
+
 static void due(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (s->ask == RV_ASK_NONE) {
+	if (s->seeking && t->now >= s->ready_by) {
+		ended(t, s);
+	} else if (s->seeking) {
+		rv_heir_ask(t, s);
+	} else if (s->ask == RV_ASK_NONE) {
 		if (rv_node_of(t->c, s)->health_period && !s->leaving && !s->quits)
 			ask_health(t, s);
 	} else if (s->ask == RV_ASK_HEALTH) {
@@ -148,7 +198,8 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_QUITS: quits(t, s); break;
 	case RV_FACT_CALM: calm(t, s); break;
 	case RV_FACT_EXITED: exited(t, s); break;
-	case RV_FACT_GONE: rv_machine_life_over(t, s); break;
+	case RV_FACT_FOUND: found(t, s); break;
+	case RV_FACT_GONE: gone(t, s); break;
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_ADOPTED:
 	case RV_FACT_SPAWNED:

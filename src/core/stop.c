@@ -96,6 +96,8 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	case RV_PHASE_KILL: stuck(t, s); break;
 	case RV_PHASE_NONE:
 	case RV_PHASE_SPAWN:
+	case RV_PHASE_LAUNCH:
+	case RV_PHASE_FIND:
 	case RV_PHASE_PACE:
 	case RV_PHASE_PROBE:
 	case RV_PHASE_TASK:
@@ -163,6 +165,7 @@ void rv_stop_hear_stopping(const struct rv_turn *t, struct rv_slot *s, enum rv_f
 	case RV_FACT_QUITS:
 	case RV_FACT_SPAWNED:
 	case RV_FACT_SPAWN_FAILED:
+	case RV_FACT_FOUND:
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_RECREATE:
@@ -195,6 +198,7 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 	case RV_FACT_DUE: due(t, s); break;
 	case RV_FACT_EXTEND:
 	case RV_FACT_QUITS:
+	case RV_FACT_FOUND:
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_RECREATE:

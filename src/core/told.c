@@ -176,6 +176,7 @@ static void order(struct rv_core *c, rv_time now, const struct rv_event *e, stru
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
 	case RV_EV_ADOPTED:
+	case RV_EV_FOUND:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
@@ -233,7 +234,10 @@ static void verdict(
 
 static void life_exited(const struct rv_core *c, struct rv_slot *s, rv_exit exit)
 {
-	if (s->exited || (s->facts & 1u << RV_FACT_EXITED))
+	/* A launcher's daemon, found in this very turn. */
+	bool another = (s->facts & 1u << RV_FACT_FOUND) && s->found == RV_OK;
+
+	if ((s->exited && !another) || (s->facts & 1u << RV_FACT_EXITED))
 		return;
 	s->heard_exit = exit;
 	note(c, s, RV_FACT_EXITED);
@@ -276,6 +280,10 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 	case RV_EV_ADOPTED:
 		if (spawning)
 			note(c, s, RV_FACT_ADOPTED);
+		break;
+	case RV_EV_FOUND:
+		if (s->ask == RV_ASK_FIND)
+			verdict(c, s, RV_FACT_FOUND, &s->found, e->verdict);
 		break;
 	case RV_EV_EXITED: life_exited(c, s, e->exit); break;
 	case RV_EV_GONE:
@@ -339,6 +347,7 @@ void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, str
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
 	case RV_EV_ADOPTED:
+	case RV_EV_FOUND:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:

@@ -171,13 +171,32 @@ static void put_sockets(const struct sheet *p, const struct rv_service *s)
 	rv_json_str(p->to, s->adopts ? "adopt" : "fail");
 }
 
+/* Of a launcher; null for all others. */
+static void put_main_pid(const struct sheet *p, const struct rv_service *s)
+{
+	put_key(p->to, "main_pid");
+	if (s->type != RV_LAUNCHER) {
+		RV_JSON_LIT(p->to, "null");
+		return;
+	}
+	switch (s->main_pid.by) {
+	case RV_MAIN_TREE: RV_JSON_LIT(p->to, "{\"tree\":true}"); break;
+	case RV_MAIN_PORT: rv_buf_fmt(p->to, "{\"port\":%u}", s->main_pid.port); break;
+	case RV_MAIN_FILE:
+		RV_JSON_LIT(p->to, "{\"file\":");
+		put_masked(p, s->main_pid.file);
+		RV_JSON_LIT(p->to, "}");
+		break;
+	}
+}
+
 static void put_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
 
 	put_key(p->to, "ready");
 	if (!s->has_ready) {
-		rv_buf_str(p->to, s->type == RV_TASK ? "{\"exit\":0}" : "null");
+		rv_buf_str(p->to, s->type == RV_DAEMON ? "null" : "{\"exit\":0}");
 		return;
 	}
 	RV_JSON_LIT(p->to, "{\"plugin\":");
@@ -320,6 +339,7 @@ void rv_verb_put_planned(
 	put_process(&p, s);
 	put_dependencies(to, conf, s);
 	put_sockets(&p, s);
+	put_main_pid(&p, s);
 	put_ready(&p, s);
 	put_restart(to, n);
 	put_stop(to, conf->plan, n);

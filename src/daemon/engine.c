@@ -121,6 +121,23 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 	rv_buf_fini(&who);
 }
 
+/* When nobody is left, the reaper may say so in this very turn. */
+static void do_find(struct rv_engine *g, const struct rv_action *a)
+{
+	enum rv_verdict v = RV_RETRY;
+
+	switch (rv_hands_seek(&g->hands[a->id], &g->world)) {
+	case RV_SOUGHT_FOUND: v = RV_OK; break;
+	case RV_SOUGHT_NOT_YET: break;
+	case RV_SOUGHT_NEVER: v = RV_FAIL; break;
+	case RV_SOUGHT_NOBODY:
+		rv_reaper_no_heir(g->world.reaper, a->id);
+		g->children_ended = true;
+		break;
+	}
+	rv_pump_verdict(g, RV_EV_FOUND, a->id, a->generation, RV_HOOK_START, v);
+}
+
 static void do_over(struct rv_engine *g, const struct rv_action *a)
 {
 	size_t left = rv_reaper_sweep(g->world.reaper, SWEEP_LIMIT);
@@ -155,6 +172,7 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 
 	switch ((enum rv_action_kind)a->kind) {
 	case RV_ACT_START: do_start(g, a); break;
+	case RV_ACT_FIND: do_find(g, a); break;
 	case RV_ACT_PROBE:
 		if (h && h->prober)
 			rv_prober_attempt(h->prober, attempt_bound(h, a->timeout));

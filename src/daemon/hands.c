@@ -237,6 +237,8 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	ok = rv_spawn(sp, &out, e);
 	if (ok) {
 		rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
+		if (h->service->type == RV_LAUNCHER)
+			rv_reaper_expect_heir(w->reaper, h->service->id);
 		rv_reaper_note_output(w->reaper, h->service->id, sp->out);
 		h->facts.pid = out.pid;
 		h->lived = true;
@@ -387,6 +389,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	env[n] = mark;
 	sp.env = env;
 	sp.argv = s->command || !recipe || !recipe->argv ? s->argv : recipe->argv;
+	if (s->type == RV_LAUNCHER)
+		rv_seek_begin(&h->seek, &s->main_pid);
 	sp.fds = fds;
 	sp.fd_count = collect_fds(h, ready_fd, fds);
 	if (!sp.argv)
@@ -398,8 +402,28 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	return false;
 }
 
+enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w)
+{
+	struct rv_err why;
+	pid_t pid = 0;
+	enum rv_sought got = rv_seek_try(&h->seek, h->service, w->reaper, &pid, &why);
+
+	if (got != RV_SOUGHT_FOUND) {
+		rv_hands_note(&h->probe_why, "%s", why.text);
+		return got;
+	}
+	free(h->probe_why);
+	h->probe_why = NULL;
+	h->facts.pid = h->facts.daemon = pid;
+	h->facts.exit = RV_EXIT_UNKNOWN;
+	rv_say(RV_DEBUG, h->service->name, "its daemon is pid %d", (int)pid);
+	return got;
+}
+
 void rv_hands_exited(struct rv_hands *h, rv_exit how)
 {
+	if (h->service->type == RV_LAUNCHER && how == 0 && !h->facts.daemon)
+		h->facts.launched = true;
 	h->facts.exit = how;
 	h->facts.pid = 0;
 	if (h->notify)

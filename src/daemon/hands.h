@@ -12,6 +12,7 @@
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
 #include "daemon/listen.h"
+#include "daemon/mainpid.h"
 #include "daemon/notify.h"
 #include "daemon/probe.h"
 #include "daemon/reap.h"
@@ -21,6 +22,8 @@ struct rv_facts {
 	uint64_t generation;
 	rv_time started;
 	pid_t pid; /* 0: no main process */
+	pid_t daemon; /* that a launcher left; 0: not known */
+	bool launched; /* a launcher has ended with 0 */
 	uint32_t attempt; /* starts since the operator's last one */
 	rv_exit exit;
 };
@@ -36,6 +39,7 @@ struct rv_hands {
 	const char *
 		waits; /* static: what the last check waited for when it was given up; NULL: nothing */
 	struct rv_listener **listeners; /* service->listen_count */
+	struct rv_seek seek; /* for a launcher's daemon */
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
 	const char *const *own_env; /* the context's, by the configuration */
@@ -81,6 +85,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 /* Whether nobody else listens on the ports that it binds by itself: then its checks were answered by itself. False: e
    has the port, pid and command. */
 bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
+/* A launcher has ended with 0: looks for its daemon, once. Why it is not FOUND is in probe_why. */
+enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w);
 /* The main process ended: keep how, drain what it wrote. */
 void rv_hands_exited(struct rv_hands *h, rv_exit how);
 /* The whole life is gone: listeners are prepared for the next one. */

@@ -124,6 +124,9 @@ bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv
 		.ports = ports,
 		.port_count = p->port_count,
 		.is_static = p->is_static,
+		.type = p->type,
+		.pid_file = p->pid_file && *p->pid_file ? copy(a, p->pid_file, &fine) : NULL,
+		.main_port = p->main_port,
 		.log_file = p->log_file && *p->log_file ? copy(a, p->log_file, &fine) : NULL};
 	return fine;
 }

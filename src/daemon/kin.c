@@ -45,6 +45,18 @@ static bool is_life(const struct rv_reaper *r, rv_id id, uint64_t generation)
 	return id < r->slots && r->lives[id].pid && r->lives[id].generation == generation;
 }
 
+/* A life with another main process than its first has session and group of that one. */
+static rv_id heir_of_number(const struct rv_reaper *r, pid_t number)
+{
+	for (rv_id id = 0; id < r->slots; id++) {
+		const struct rv_life *l = &r->lives[id];
+
+		if (l->pid && !l->reaped && (l->group == number || l->session == number))
+			return id;
+	}
+	return RV_NO_ID;
+}
+
 /* The life that owns a session or group number, or RV_NO_ID. */
 static rv_id owner_of_number(const struct rv_reaper *r, pid_t number)
 {
@@ -55,8 +67,15 @@ static rv_id owner_of_number(const struct rv_reaper *r, pid_t number)
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct rv_life *l = &r->lives[r->active[i]];
 
-		if (l->pid == number && !l->recycled)
+		if ((l->pid == number || l->group == number || l->session == number) &&
+			!l->recycled)
 			return r->active[i];
+	}
+	if (r->heirs) {
+		rv_id id = heir_of_number(r, number);
+
+		if (id != RV_NO_ID)
+			return id;
 	}
 	k = rv_pidmap_find(&r->seen, number);
 	return k && is_life(r, k->id, k->generation) ? k->id : RV_NO_ID;
@@ -288,7 +307,7 @@ void rv_kin_kill(struct rv_reaper *r, rv_id id)
 		list.count = 0;
 		rv_kin_list(r, id, &list);
 		if (!l->group_empty)
-			kill(-l->pid, SIGKILL);
+			kill(-l->group, SIGKILL);
 		for (size_t n = 0; n < list.count; n++)
 			rv_kin_signal(r, list.at[n], SIGKILL);
 		if (i && list.count <= before)

@@ -1,4 +1,5 @@
-/* The inside of the reaper: lives, and which processes belong to them. Private to reap.c, reach.c, kin.c. */
+/* The inside of the reaper: lives, and which processes belong to them. Private to reap.c, reach.c,
+ * heir.c, kin.c. */
 #ifndef DAEMON_KIN_H
 #define DAEMON_KIN_H
 
@@ -12,6 +13,8 @@ struct rv_life {
 	uint64_t generation;
 	uint64_t mark_hash; /* so that marks are compared as numbers first */
 	pid_t pid; /* of the main process, also after its end; 0: no life here */
+	pid_t group, session; /* the main process's */
+	uint64_t born; /* of one that expects: when it was started, as rv_proc.start */
 	rv_exit how;
 	dev_t out_dev; /* of the pipe that is its stdout; out_ino 0: no such evidence */
 	ino_t out_ino;
@@ -19,6 +22,7 @@ struct rv_life {
 	bool reaped; /* the main process is */
 	bool group_empty; /* for ever: the number of the group may belong to others now */
 	bool recycled; /* our number is another child's now: no session of ours has it */
+	bool expects; /* a launcher: who follows it is not known yet */
 	bool killing;
 	bool active; /* reaped or killing: listed in reaper.active */
 	char mark[RV_MARK_SIZE];
@@ -49,6 +53,7 @@ struct rv_reaper {
 	size_t tiding_count, tiding_room;
 	int children_fd;
 	bool met; /* our children were looked at since the last turn: enough for what is tried again */
+	bool heirs; /* some life has, or had, a main process that is not the first one */
 	bool childless; /* the last wait said so */
 	rv_time wait; /* RV_NEVER, or when a turn is due */
 	bool turning;

@@ -43,12 +43,14 @@ src_daemon_libdaemon_a_SOURCES += \
 # Processes: starting, finding and collecting them; users; listeners.
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/child.c src/daemon/child.h \
+	src/daemon/heir.c \
 	src/daemon/holder.c src/daemon/holder.h \
 	src/daemon/ident.c src/daemon/ident.h \
 	src/daemon/kin.c src/daemon/kin.h \
 	src/daemon/listen.c src/daemon/listen.h src/daemon/portguard.c src/daemon/portguard.h \
 	src/daemon/pidmap.c src/daemon/pidmap.h \
 	src/daemon/proc.c src/daemon/proc.h \
+	src/daemon/mainpid.c src/daemon/mainpid.h \
 	src/daemon/reach.c \
 	src/daemon/reap.c src/daemon/reap.h \
 	src/daemon/spawn.c src/daemon/spawn.h \

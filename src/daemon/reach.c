@@ -14,14 +14,14 @@ static bool signal_strays(struct rv_reaper *r, rv_id id, const struct rv_pids *l
 	bool any = false;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (rv_proc_look(list->at[i], &p) && (l->group_empty || p.group != l->pid))
+		if (rv_proc_look(list->at[i], &p) && (l->group_empty || p.group != l->group))
 			any = rv_kin_signal(r, p.pid, number) || any;
 	return any;
 }
 
 static bool signal_group(const struct rv_life *l, int number)
 {
-	return !l->group_empty && !kill(-l->pid, number);
+	return !l->group_empty && !kill(-l->group, number);
 }
 
 static bool deliver(
@@ -47,6 +47,8 @@ static bool reach(struct rv_reaper *r, rv_id id, int number, enum rv_target to, 
 
 	if (!l)
 		return false;
+	if (wake)
+		rv_reaper_no_heir(r, id);
 	/* Whoever leaves at this signal leaves orphans: look who they are while they can be told. */
 	if ((to == RV_TO_TREE || to == RV_TO_STRAYS) && l->reaped)
 		rv_kin_meet(r);
@@ -74,6 +76,7 @@ void rv_reaper_kill(struct rv_reaper *r, rv_id id)
 
 	if (!l)
 		return;
+	l->expects = false;
 	l->killing = true;
 	rv_kin_activate(r, id);
 	/* Once for many: a turn follows, and meets and kills again. */

@@ -115,9 +115,14 @@ void rv_reaper_destroy(struct rv_reaper *r)
 /* The kernel gave the number to a new child, so no group or session of an ended life has it. */
 static void number_is_anothers(struct rv_reaper *r, pid_t pid)
 {
-	for (size_t i = 0; i < r->active_count; i++)
-		if (r->lives[r->active[i]].pid == pid)
-			r->lives[r->active[i]].group_empty = r->lives[r->active[i]].recycled = true;
+	for (size_t i = 0; i < r->active_count; i++) {
+		struct rv_life *l = &r->lives[r->active[i]];
+
+		if (!l->reaped || (l->pid != pid && l->group != pid && l->session != pid))
+			continue;
+		l->group_empty = l->group_empty || l->group == pid;
+		l->recycled = true;
+	}
 }
 
 void rv_reaper_add_life(
@@ -127,7 +132,11 @@ void rv_reaper_add_life(
 
 	assert(id < r->slots && !l->pid && pid > 0);
 	number_is_anothers(r, pid);
-	*l = (struct rv_life){.generation = generation, .pid = pid, .how = RV_EXIT_UNKNOWN};
+	*l = (struct rv_life){.generation = generation,
+		.pid = pid,
+		.group = pid,
+		.session = pid,
+		.how = RV_EXIT_UNKNOWN};
 	snprintf(l->mark, sizeof(l->mark), "%s", mark);
 	l->mark_hash = rv_kin_hash(l->mark);
 	if (!rv_pidmap_put(&r->known,
@@ -183,7 +192,7 @@ static void main_ended(struct rv_reaper *r, rv_id id, rv_exit how)
 	l->reaped = true;
 	l->how = how;
 	/* Now or never: the number stays ours only as long as somebody is in the group. */
-	l->group_empty = group_is_empty(l->pid);
+	l->group_empty = group_is_empty(l->group);
 	rv_kin_activate(r, id);
 	note(r,
 		&(struct rv_tiding){.kind = RV_TOLD_EXITED,
@@ -254,12 +263,12 @@ static bool judge(struct rv_reaper *r, rv_id id)
 	struct rv_life *l = &r->lives[id];
 
 	/* Before the group is signalled again: an empty one is nobody's, soon somebody else's. */
-	l->group_empty = l->group_empty || (l->reaped && group_is_empty(l->pid));
+	l->group_empty = l->group_empty || (l->reaped && group_is_empty(l->group));
 	if (l->killing)
 		rv_kin_kill(r, id);
-	if (!l->reaped)
+	if (!l->reaped || (l->expects && !l->how && !l->killing))
 		return false;
-	l->group_empty = l->group_empty || group_is_empty(l->pid);
+	l->group_empty = l->group_empty || group_is_empty(l->group);
 	if (!l->group_empty && !l->orphans)
 		rv_kin_meet_deeply(r, id);
 	return l->group_empty && !l->orphans;

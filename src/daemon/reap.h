@@ -34,6 +34,21 @@ bool rv_reaper_grow(struct rv_reaper *r, size_t slots);
 /* A life was spawned. mark is copied (at most 63 bytes). One life a slot at a time. */
 void rv_reaper_add_life(
 	struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
+/* Its main process is a launcher: when that ends with 0 the life goes on, even if nobody seems to be left, until the
+   next main process is named, or given up, or the life is asked to leave. Right after add_life. */
+void rv_reaper_expect_heir(struct rv_reaper *r, rv_id id);
+void rv_reaper_no_heir(struct rv_reaper *r, rv_id id);
+/* From now on `pid` is the main process of this life: its end is what `exited` tells, its session and group are
+   the life's. It must be a child of ours that belongs to the life: an orphan, or what was claimed. The main process
+   of before, when it still lives, is one of the tree from now on, and its end is told to nobody. False: pid
+   is none of these; nothing has changed. */
+bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid);
+/* A child of ours that nothing ties to any life, and that was started since this launcher was, is one of this life
+   because something else says so: a pid file, a port. False: it is not such a one. */
+bool rv_reaper_claim(struct rv_reaper *r, rv_id id, pid_t pid);
+/* Appends all those that could be claimed. */
+struct rv_pids;
+void rv_reaper_unclaimed(struct rv_reaper *r, rv_id id, struct rv_pids *to);
 /* What the life was given as stdout. When it is a pipe that no other life has, an orphan that writes
    into it belongs to this one. To be called before our copy is closed. */
 void rv_reaper_note_output(struct rv_reaper *r, rv_id id, int fd);
@@ -69,7 +84,6 @@ size_t rv_reaper_sweep(struct rv_reaper *r, rv_time limit);
 /* pids and commands of what is left of a life, "4711 (python3), 4712 (sh)"; for messages. */
 void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to);
 /* Appends the processes of a life as far as they are known now, roots first. */
-struct rv_pids;
 void rv_reaper_list(struct rv_reaper *r, rv_id id, struct rv_pids *to);
 /* The main pid, 0: none. */
 pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id);

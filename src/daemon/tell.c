@@ -43,6 +43,44 @@ static void ended(const struct rv_hands *h, struct rv_buf *to)
 	rv_buf_str(to, rv_exit_text(h->facts.exit, how, sizeof(how)));
 }
 
+/* Of a launcher's two processes. */
+static void who_ended(const struct rv_hands *h, struct rv_buf *to)
+{
+	if (h->facts.daemon)
+		rv_buf_fmt(to, "its daemon (pid %d) ", (int)h->facts.daemon);
+	else if (h->service->type == RV_LAUNCHER)
+		rv_buf_str(to, "its launcher ");
+}
+
+static bool is_before_ready(const struct rv_hands *h)
+{
+	return h->service->type == RV_DAEMON || h->facts.daemon;
+}
+
+static void too_late(const struct rv_hands *h, struct rv_buf *to)
+{
+	char time[32];
+
+	rv_text_dur(h->service->ready.timeout, time, sizeof(time));
+	if (h->service->type == RV_LAUNCHER && !h->facts.launched)
+		rv_buf_fmt(to, "its launcher did not end within %s", time);
+	else if (h->service->type == RV_LAUNCHER && !h->facts.daemon)
+		rv_buf_fmt(to, "its daemon was not found within %s: %s", time, probe_cause(h));
+	else
+		rv_buf_fmt(to, "not ready within %s%s; last check: %s", time,
+			h->notify && rv_notify_extended(h->notify)
+				? " and what else it was given when it asked for more"
+				: "",
+			probe_cause(h));
+}
+
+static void no_daemon(const struct rv_hands *h, struct rv_buf *to)
+{
+	rv_buf_str(to, "its launcher ended with 0 and left no daemon");
+	if (h->probe_why && *h->probe_why)
+		rv_buf_fmt(to, ": %s", h->probe_why);
+}
+
 /* With the last cause: the limit is only why there is no other try. */
 static void gave_up(const struct rv_hands *h, const struct rv_look *look, struct rv_buf *to)
 {
@@ -60,13 +98,12 @@ static void gave_up(const struct rv_hands *h, const struct rv_look *look, struct
 void rv_tell_why(
 	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to)
 {
-	char time[32];
-
 	switch (look->why) {
 	case RV_WHY_SPAWN: rv_buf_str(to, h->why ? h->why : rv_why_text(look->why)); break;
 	case RV_WHY_EXIT_EARLY:
+		who_ended(h, to);
 		ended(h, to);
-		rv_buf_str(to, h->service->type == RV_TASK ? "" : " before it was ready");
+		rv_buf_str(to, is_before_ready(h) ? " before it was ready" : "");
 		if (h->probe_why && *h->probe_why)
 			rv_buf_fmt(to, "; last check: %s", h->probe_why);
 		add_words(h, "; it said: ", to);
@@ -79,14 +116,10 @@ void rv_tell_why(
 	case RV_WHY_PROBE_FAILED:
 	case RV_WHY_HEALTH: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
 	case RV_WHY_READY_TIMEOUT:
-		rv_buf_fmt(to, "not ready within %s%s; last check: %s",
-			rv_text_dur(h->service->ready.timeout, time, sizeof(time)),
-			h->notify && rv_notify_extended(h->notify)
-				? " and what else it was given when it asked for more"
-				: "",
-			probe_cause(h));
+		too_late(h, to);
 		add_words(h, "; it said: ", to);
 		break;
+	case RV_WHY_NO_DAEMON: no_daemon(h, to); break;
 	case RV_WHY_LIMIT: gave_up(h, look, to); break;
 	case RV_WHY_UPDATE: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
 	case RV_WHY_DEPENDENCY:

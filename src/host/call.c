@@ -28,7 +28,7 @@ void rv_hostcall_end(struct rv_hostcall *c)
 }
 
 void rv_hostcall_answer(
-	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_process *p)
+	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_turn *start)
 {
 	struct rv_hp_msg m = {.kind = RV_HP_ANSWER};
 
@@ -37,8 +37,8 @@ void rv_hostcall_answer(
 		.verdict = (uint8_t)v,
 		.why = why,
 		.closed = v == RV_RETRY && c->refused ? c->url : ""};
-	if (p)
-		m.u.answer.process = rv_trust_recipe(p);
+	if (start)
+		m.u.answer.process = rv_trust_recipe(start);
 	c->d->send(c->d->arg, &m);
 }
 
@@ -164,10 +164,10 @@ static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *
 		rv_hostcall_end(c);
 	} else if (what != REEVE_OK) {
 		fail(c, "returned %u, which is no answer", what);
-	} else if (c->m.hook == RV_HOOK_START && !rv_trust_process(&t->process)) {
+	} else if (c->m.hook == RV_HOOK_START && !rv_trust_process(t)) {
 		fail(c, "returned a recipe that cannot be: a list or a string without an end");
 	} else {
-		rv_hostcall_answer(c, RV_OK, why, c->m.hook == RV_HOOK_START ? &t->process : NULL);
+		rv_hostcall_answer(c, RV_OK, why, c->m.hook == RV_HOOK_START ? t : NULL);
 		rv_hostcall_end(c);
 	}
 }

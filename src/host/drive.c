@@ -98,12 +98,12 @@ static void rehearse(struct rv_drive *d, struct rv_instance *i)
 	if (t.arena_full)
 		m.u.recipe.error = "start built more strings in a turn than there is room for";
 	else if (what > REEVE_FAIL || !rv_trust_text(t.why) ||
-		(what == REEVE_OK && !rv_trust_process(&t.process)))
+		(what == REEVE_OK && !rv_trust_process(&t)))
 		m.u.recipe.error = "start returned what is no recipe";
 	else if (what == REEVE_FAIL)
 		m.u.recipe.error = t.why && *t.why ? t.why : "start refuses this configuration";
 	else if (what == REEVE_OK)
-		m.u.recipe.process = rv_trust_recipe(&t.process);
+		m.u.recipe.process = rv_trust_recipe(&t);
 	else
 		m.u.recipe.fixed = true;
 	d->send(d->arg, &m);

@@ -67,7 +67,7 @@ struct rv_hostcall *rv_hostcall_create(struct rv_drive *d, const struct rv_hp_ca
 void rv_hostcall_end(struct rv_hostcall *c);
 /* p: of a start that went well, or NULL. The call is still there afterwards. */
 void rv_hostcall_answer(
-	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_process *p);
+	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_turn *start);
 /* Messages. False: memory was refused. */
 bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m);
 void rv_hostcall_ran(struct rv_drive *d, const struct rv_hp_ran *m);

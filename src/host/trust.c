@@ -34,21 +34,28 @@ bool rv_trust_list(const char *const *v)
 	return !v || !v[n];
 }
 
-bool rv_trust_process(const struct reeve_process *p)
+bool rv_trust_process(const struct reeve_turn *t)
 {
+	const struct reeve_process *p = &t->process;
+
 	return rv_trust_list(p->argv) && rv_trust_list(p->env) &&
 		(unsigned)p->type <= REEVE_LAUNCHER && p->port_count <= PORTS_MAX &&
-		(!p->port_count || p->ports) && rv_trust_text(p->log_file);
+		(!p->port_count || p->ports) && rv_trust_text(p->log_file) &&
+		rv_trust_text(t->pid_file);
 }
 
-struct rv_hp_process rv_trust_recipe(const struct reeve_process *p)
+struct rv_hp_process rv_trust_recipe(const struct reeve_turn *t)
 {
+	const struct reeve_process *p = &t->process;
+
 	return (struct rv_hp_process){.argv = p->argv,
 		.env = p->env,
 		.ports = p->ports,
 		.port_count = (uint32_t)p->port_count,
 		.type = (uint8_t)p->type,
 		.main_pid = p->main_pid,
+		.pid_file = t->pid_file,
+		.main_port = t->main_port,
 		.log_file = p->log_file,
 		.is_static = p->is_static};
 }

@@ -11,8 +11,9 @@ bool rv_trust_text(const char *s);
 bool rv_trust_list(const char *const *v);
 /* Reads a byte of each page of it, so that a wild pointer is met now and not later. */
 void rv_trust_bytes(const void *p, size_t n);
-bool rv_trust_process(const struct reeve_process *p);
+/* The recipe that a turn of start has made. */
+bool rv_trust_process(const struct reeve_turn *t);
 /* Of one that is to be trusted; points into it. */
-struct rv_hp_process rv_trust_recipe(const struct reeve_process *p);
+struct rv_hp_process rv_trust_recipe(const struct reeve_turn *t);
 
 #endif

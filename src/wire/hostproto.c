@@ -285,6 +285,8 @@ static void process(struct codec *c, struct rv_hp_process *p)
 	ports(c, &p->ports, &p->port_count);
 	small(c, &p->type, 4);
 	i32(c, &p->main_pid);
+	str(c, &p->pid_file);
+	u16(c, &p->main_port);
 	str(c, &p->log_file);
 	flag(c, &p->is_static);
 }

@@ -114,6 +114,8 @@ struct rv_hp_process {
 	uint32_t port_count;
 	uint8_t type; /* 0 as configured, 1 + enum rv_type */
 	int32_t main_pid;
+	const char *pid_file; /* "" none */
+	uint16_t main_port; /* 0 none */
 	const char *log_file; /* "" none */
 	bool is_static;
 };

@@ -134,6 +134,17 @@ static void law_strays(struct sim *s, rv_id id)
 		convict(s, "%u left strays that nobody asks to leave", id);
 }
 
+/* Whoever has ended is not ready any more: not even a launcher's daemon, that was found later than it began. */
+static void law_death(struct sim *s, rv_id id)
+{
+	const struct record *r = &s->record[id];
+	bool followed = s->graph->node[id].type == RV_LAUNCHER && r->well && !r->gone &&
+		s->now < r->exited_at + RV_SEC;
+
+	if ((r->state == RV_READY || r->state == RV_UNHEALTHY) && r->exited && !followed)
+		convict(s, "%u has ended, and nobody noticed", id);
+}
+
 static void law_limit(struct sim *s, rv_id id)
 {
 	const struct rv_node *n = &s->graph->node[id];
@@ -173,6 +184,7 @@ void law_settled(struct sim *s)
 		law_limit(s, id);
 		law_strays(s, id);
 		law_guest(s, id);
+		law_death(s, id);
 	}
 	if (s->closing_since && !s->over &&
 		s->now > s->closing_since + s->graph->plan.shutdown_timeout +

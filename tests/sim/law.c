@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ASK_NONE = -1, ASK_PROBE = 100, ASK_HEALTH = 101 };
+enum { ASK_NONE = -1, ASK_PROBE = 100, ASK_HEALTH = 101, ASK_FIND = 102 };
 
 void convict(struct sim *s, const char *format, ...)
 {
@@ -72,6 +72,7 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 	case RV_EV_SPAWNED:
 	case RV_EV_SPAWN_FAILED:
 	case RV_EV_ADOPTED:
+	case RV_EV_FOUND:
 	case RV_EV_EXITED:
 	case RV_EV_GONE:
 	case RV_EV_PROVED:
@@ -123,7 +124,18 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 		r->ended_turn = s->turn;
 		r->spawn_failed_at = s->now;
 	}
+	if (e->kind == RV_EV_FOUND && r->ask == ASK_FIND) {
+		r->ask = ASK_NONE;
+		r->found |= e->verdict == RV_OK;
+		r->exited &= e->verdict != RV_OK;
+		r->quits &= e->verdict != RV_OK;
+	}
 	if (e->kind == RV_EV_EXITED || e->kind == RV_EV_GONE) {
+		if (e->kind == RV_EV_EXITED && !r->exited) {
+			r->well = e->exit == 0;
+			r->launched |= r->well;
+			r->exited_at = s->now;
+		}
 		if (!r->exited || e->kind == RV_EV_GONE)
 			r->ended_turn = s->turn;
 		r->exited = true;
@@ -171,6 +183,12 @@ void law_event(struct sim *s, const struct rv_event *e)
 
 /* ---- actions ---- */
 
+/* One that was started: what is not ours was not launched. */
+static bool is_launcher(const struct sim *s, rv_id id)
+{
+	return s->graph->node[id].type == RV_LAUNCHER && !s->record[id].guest;
+}
+
 bool law_is_satisfied(const struct sim *s, const struct rv_edge *e)
 {
 	struct rv_look l = law_look(s, e->on);
@@ -184,7 +202,9 @@ bool law_is_satisfied(const struct sim *s, const struct rv_edge *e)
 			(task && s->record[e->on].exited && l.exit == 0 &&
 				(l.state == RV_STOPPING || l.state == RV_KILLING)) ||
 			(l.state == RV_STARTING && s->record[e->on].answered &&
-				!s->record[e->on].guest);
+				!s->record[e->on].guest &&
+
+				(!is_launcher(s, e->on) || s->record[e->on].launched));
 	case RV_UNTIL_READY: return ready || (task && done);
 	case RV_UNTIL_EXITED: return done;
 	}
@@ -308,6 +328,12 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 	if (ask == ASK_PROBE && r->state != RV_ADOPTED && a->timeout > n->ready_timeout &&
 		a->timeout > law_most_start(s, r) - s->now)
 		convict(s, "%u is probed for longer than it may take", a->id);
+	if (ask == ASK_PROBE && r->exited)
+		convict(s, "%u is asked whether it is ready and has no main process", a->id);
+	if (ask == ASK_PROBE && is_launcher(s, a->id) && !r->found)
+		convict(s, "%u is asked whether it is ready before its daemon is known", a->id);
+	if (ask == ASK_FIND && !(is_launcher(s, a->id) && r->well && r->exited && !r->gone))
+		convict(s, "%u: a daemon is looked for that is no launcher's", a->id);
 	if (ask < ASK_PROBE && !(n->hooks & RV_HAS(ask)))
 		convict(s, "%u has no hook %d", a->id, ask);
 	if (ask < ASK_PROBE && (law_look(s, a->id).flags & RV_LOOK_DISABLED))
@@ -379,6 +405,8 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 			convict(s, "%u is ready without its environment", a->id);
 		if (!law_is_clocked(s, a))
 			convict(s, "%u has parts of its start that are not the whole", a->id);
+		if (is_launcher(s, a->id) && !r->found)
+			convict(s, "%u is ready and left no daemon that is known", a->id);
 		r->was_ready_once = true;
 	}
 	if (state == RV_STOPPING && r->state == RV_STARTING && a->why == RV_WHY_READY_TIMEOUT &&
@@ -462,6 +490,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 	}
 	switch (kind) {
 	case RV_ACT_START: law_start(s, a, r); break;
+	case RV_ACT_FIND: law_ask(s, a, r, ASK_FIND); break;
 	case RV_ACT_PROBE: law_ask(s, a, r, ASK_PROBE); break;
 	case RV_ACT_HEALTH: law_ask(s, a, r, ASK_HEALTH); break;
 	case RV_ACT_HOOK: law_ask(s, a, r, a->hook); break;

@@ -7,7 +7,7 @@ const char *event_name(enum rv_event_kind k)
 {
 	static const char *const names[] = {"BOOT", "START", "STOP", "RESTART", "RECREATE", "PAUSE",
 		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "DISABLED",
-		"SPAWNED", "SPAWN_FAILED", "ADOPTED", "EXITED", "GONE", "PROVED", "HEALTH",
+		"SPAWNED", "SPAWN_FAILED", "ADOPTED", "FOUND", "EXITED", "GONE", "PROVED", "HEALTH",
 		"HOOK_DONE", "EXTEND", "QUITS"};
 
 	return names[k];
@@ -15,8 +15,8 @@ const char *event_name(enum rv_event_kind k)
 
 const char *action_name(enum rv_action_kind k)
 {
-	static const char *const names[] = {"START", "PROBE", "HEALTH", "HOOK", "DROP", "SIGNAL",
-		"KILL", "STATE", "STUCK", "BOOT", "RETIRED", "OVER"};
+	static const char *const names[] = {"START", "FIND", "PROBE", "HEALTH", "HOOK", "DROP",
+		"SIGNAL", "KILL", "STATE", "STUCK", "BOOT", "RETIRED", "OVER"};
 
 	return names[k];
 }

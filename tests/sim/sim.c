@@ -53,6 +53,11 @@ static const char *const faults[] = {
 	[40] = "what says that it is stopping is still ready",
 	[41] = "one that is not ours is taken for the service without proof",
 	[42] = "the end of one that is not ours is not heard",
+	[43] = "the end of a launcher's daemon is not heard",
+	[44] = "a launcher is ready before its daemon is known",
+	[45] = "a launcher that ended badly is looked after",
+	[46] = "a dependent counts a launcher as started while it runs",
+	[47] = "a launcher that does not end has no bound",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

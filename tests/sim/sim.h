@@ -54,7 +54,10 @@ struct record {
 	bool guest; /* not ours */
 	bool quits, extended, narrow, spared, leaving_seen, stuck, killed, was_ready_once,
 		uncounted;
-	int ask; /* -1, or a hook number; 100: probe, 101: health */
+	bool launched, found; /* a launcher ended with 0; its daemon is known */
+	bool well; /* its last main process ended with 0 */
+	rv_time exited_at;
+	int ask; /* -1, or a hook number; 100: probe, 101: health, 102: find */
 	uint32_t asked,
 		rest_asked; /* steps whose target, or whose strays, got their signal: a bit each */
 	uint64_t ended_turn;

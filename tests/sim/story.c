@@ -81,6 +81,7 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 
 	switch ((enum rv_action_kind)a->kind) {
 	case RV_ACT_START: snprintf(to, size, "start, life %u", (unsigned)a->generation); break;
+	case RV_ACT_FIND: snprintf(to, size, "find %u, at most %.6g s", a->attempt, bound); break;
 	case RV_ACT_PROBE: snprintf(to, size, "probe %u, at most %.6g s", a->attempt, bound); break;
 	case RV_ACT_HEALTH:
 		snprintf(to, size, "health %u, at most %.6g s", a->attempt, bound);
@@ -200,8 +201,8 @@ static bool event(struct stage *st, char *text)
 {
 	static const char *const verbs[] = {"boot", "start", "stop", "restart", "recreate", "pause",
 		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "disabled",
-		"spawned", "spawn-failed", "adopted", "exited", "gone", "proved", "health", "hook",
-		"extend", "quits", NULL};
+		"spawned", "spawn-failed", "adopted", "found", "exited", "gone", "proved", "health",
+		"hook", "extend", "quits", NULL};
 	static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME) NULL};
 	static const char *const verdicts[] = {"ok", "retry", "fail", NULL};
 	char *rest = NULL, *verb = strtok_r(text, " ", &rest), *word;

@@ -87,6 +87,38 @@ static void speak(struct sim *s, const struct rv_action *a)
 	push_end(s, a, &d, at + times[below(&d, 5)], 0, true);
 }
 
+/* A launcher ends, most of them well; most of those leave somebody. */
+static void launch(struct sim *s, const struct rv_action *a, struct dice *d, rv_time spawned)
+{
+	rv_time at = spawned + lag(s, d) + lag(s, d);
+
+	if (s->honest)
+		push_end(s, a, d, at, 0, false);
+	else if (!one_in(d, 12))
+		push_end(s, a, d, at, one_in(d, 6) ? 3 : 0, one_in(d, 8));
+}
+
+/* Whoever is found may end soon, or hand over to another and end well. */
+static void find(struct sim *s, const struct rv_action *a, struct dice *d)
+{
+	enum rv_verdict v = a->attempt <= below(d, 3) ? RV_RETRY : RV_OK;
+	struct rv_event e = about(a, RV_EV_FOUND);
+	rv_time at = s->now + lag(s, d);
+
+	if (!s->honest && one_in(d, 16))
+		v = RV_FAIL;
+	e.verdict = (uint8_t)v;
+	if (!s->honest && one_in(d, 14))
+		return;
+	if (!s->honest && one_in(d, 12)) {
+		e = about(a, RV_EV_GONE); /* nobody was left */
+		e.exit = RV_EXIT_UNKNOWN;
+	}
+	world_push(s, at, &e, false);
+	if (e.kind == RV_EV_FOUND && v == RV_OK && !s->honest && one_in(d, 4))
+		push_end(s, a, d, at + lag(s, d), one_in(d, 2) ? 0 : 1, !one_in(d, 4));
+}
+
 static void start(struct sim *s, const struct rv_action *a, struct dice *d)
 {
 	struct rv_event e = about(a, RV_EV_SPAWNED);
@@ -106,7 +138,9 @@ static void start(struct sim *s, const struct rv_action *a, struct dice *d)
 		world_push(s, at + lag(s, d), &e, true);
 	if (e.kind == RV_EV_ADOPTED)
 		return;
-	if (s->honest)
+	if (s->graph->node[a->id].type == RV_LAUNCHER)
+		launch(s, a, d, at);
+	else if (s->honest)
 		exits[0] == 0 && task ? push_end(s, a, d, at + 3 * RV_MS, 0, true) : (void)0;
 	else if (task ? !one_in(d, 10) : one_in(d, 3))
 		push_end(s, a, d, at + lag(s, d) + lag(s, d),
@@ -162,6 +196,7 @@ void world_act(struct sim *s, const struct rv_action *a)
 		start(s, a, &d);
 		speak(s, a);
 		break;
+	case RV_ACT_FIND: find(s, a, &d); break;
 	case RV_ACT_PROBE: probe(s, a, &d); break;
 	case RV_ACT_HEALTH:
 		answer(s, a, &d, RV_EV_HEALTH, s->honest || !one_in(&d, 3) ? RV_OK : RV_FAIL);
@@ -193,8 +228,8 @@ void world_die(struct sim *s, rv_id id, rv_exit exit)
 /* Any answer, about a life that is over. */
 void world_lie(struct sim *s, uint64_t salt)
 {
-	static const uint8_t kinds[] = {RV_EV_SPAWNED, RV_EV_SPAWN_FAILED, RV_EV_EXITED, RV_EV_GONE,
-		RV_EV_PROVED, RV_EV_HEALTH, RV_EV_HOOK_DONE};
+	static const uint8_t kinds[] = {RV_EV_SPAWNED, RV_EV_SPAWN_FAILED, RV_EV_FOUND,
+		RV_EV_EXITED, RV_EV_GONE, RV_EV_PROVED, RV_EV_HEALTH, RV_EV_HOOK_DONE};
 	static const uint8_t hooks[] = {
 		RV_HOOK_STOP, RV_HOOK_CLEANUP, RV_HOOK_CONFIRM, RV_HOOK_UPDATE};
 	struct dice d = {salt};
@@ -234,6 +269,11 @@ bool world_happens(struct sim *s, const struct pending *p)
 		if (!t->spawning)
 			return false;
 		t->spawning = false;
+		return true;
+	case RV_EV_FOUND:
+		if (e->verdict == RV_OK && (!t->tree || t->main))
+			return false;
+		t->main |= e->verdict == RV_OK;
 		return true;
 	case RV_EV_EXITED:
 		if (!t->main)

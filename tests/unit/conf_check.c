@@ -196,13 +196,31 @@ static void unknown_keys_are_told_with_the_nearest_one(void **state)
 	refuse_key("xyzzy: 1", 5, "unknown key 'xyzzy' in service 'a'");
 }
 
+static void a_launcher_says_where_its_daemon_is_found(void **state)
+{
+	(void)state;
+	refuse_key("type: lancher", 11,
+		"type of service 'a' must be daemon, task or launcher, not lancher");
+	refuse_key("main-pid: tre", 15,
+		"main-pid of service 'a' must be tree, {file: PATH} or {port: NUMBER}, not tre");
+	refuse_key("main-pid: {file: x.pid}", 22,
+		"main-pid.file of service 'a' must be an absolute path, not x.pid");
+	refuse_key("main-pid: {port: 0}", 22,
+		"main-pid.port of service 'a' must be a port from 1 to 65535 (without quotes), not "
+		"0");
+	refuse_key("main-pid: {prot: 1}", 16,
+		"unknown key 'prot' in main-pid of service 'a' (did you mean 'port'?)");
+	refuse_key("main-pid: {file: /x, port: 1}", 15,
+		"main-pid of service 'a' has both a file and a port: one of them is enough");
+	refuse_key("main-pid: {}", 15,
+		"main-pid of service 'a' must be tree, {file: PATH} or {port: NUMBER}, not a map");
+}
+
 static void keys_that_are_not_built_yet_are_unknown(void **state)
 {
 	(void)state;
 	refuse_key("health: {period: 1s}", 5, "unknown key 'health' in service 'a'");
 	refuse_key("recreate: true", 5, "unknown key 'recreate' in service 'a'");
-	refuse_key(
-		"type: launcher", 11, "type of service 'a' must be daemon or task, not launcher");
 	refuse("reeve: {max-timeout: 1m}\nservices: {a: {command: x}}\n",
 		"t.yaml:1:9: unknown key 'max-timeout' in reeve (did you mean 'boot-timeout'?)\n");
 }
@@ -632,7 +650,7 @@ static void all_mistakes_are_told_in_one_run(void **state)
 		"quotes), not "
 		"many\n"
 		"t.yaml:3:34: unknown key 'uesr' in service 'db' (did you mean 'user'?)\n"
-		"t.yaml:3:26: type of service 'db' must be daemon or task, not deamon\n"
+		"t.yaml:3:26: type of service 'db' must be daemon, task or launcher, not deamon\n"
 		"t.yaml:4:3: service 'web' needs a command: plugin exec has none of its own\n"
 		"t.yaml:4:17: needs of service 'web' names 'bd', but there is no such service (did "
 		"you "
@@ -677,6 +695,7 @@ int main(void)
 		cmocka_unit_test(every_key_of_the_supervisor_arrives),
 		cmocka_unit_test(every_key_of_a_service_arrives),
 		cmocka_unit_test(unknown_keys_are_told_with_the_nearest_one),
+		cmocka_unit_test(a_launcher_says_where_its_daemon_is_found),
 		cmocka_unit_test(keys_that_are_not_built_yet_are_unknown),
 		cmocka_unit_test(strings_are_exactly_as_written),
 		cmocka_unit_test(booleans_accept_true_and_false_without_quotes),

@@ -442,7 +442,7 @@ static void a_broken_file_does_not_hide_the_mistakes_of_the_other(void **state)
 		"u.yaml:2:1: not YAML: did not find expected ',' or '}', while parsing a flow "
 		"mapping "
 		"that began in line 1\n"
-		"t.yaml:1:34: type of service 'a' must be daemon or task, not no\n");
+		"t.yaml:1:34: type of service 'a' must be daemon, task or launcher, not no\n");
 }
 
 int main(void)

@@ -25,10 +25,11 @@ static const struct rv_hp_listener listeners[] = {{"http", "0.0.0.0:80", 80, 3, 
 
 static const struct rv_hp_peer peers[] = {{"db", "exec", words}, {"later", "good", NULL}};
 
-#define PROCESS                                                                          \
-	{                                                                                \
-		.argv = words, .env = words, .ports = ports, .port_count = 2, .type = 2, \
-		.main_pid = 77, .log_file = "/x", .is_static = true                      \
+#define PROCESS                                                                                \
+	{                                                                                      \
+		.argv = words, .env = words, .ports = ports, .port_count = 2, .type = 2,       \
+		.main_pid = 77, .pid_file = "/run/x.pid", .main_port = 8080, .log_file = "/x", \
+		.is_static = true                                                              \
 	}
 
 static const struct rv_statuses statuses[] = {{200, 299}, {304, 304}};

@@ -154,7 +154,7 @@ enum reeve_kind {
 	REEVE_AS_CONFIGURED,
 	REEVE_DAEMON,
 	REEVE_TASK,
-	REEVE_LAUNCHER, /* exit 0 means that it left a daemon behind: main_pid */
+	REEVE_LAUNCHER, /* exit 0 means that it left a daemon behind: t->pid_file, t->main_port */
 };
 
 /* The recipe that start returns. Who it runs as, its folder, its log and its descriptors are the
@@ -163,10 +163,10 @@ struct reeve_process {
 	const char *const *argv; /* NULL-terminated. The configuration's `command` replaces it */
 	/* Additions NAME=VALUE, NULL-terminated; weaker than the configuration's. */
 	const char *const *env;
-	enum reeve_kind type;
+	enum reeve_kind type; /* weaker than the configuration's `type` */
 	const uint16_t *ports; /* TCP ports that it will bind itself, for the clash check */
 	size_t port_count;
-	int32_t main_pid; /* of a LAUNCHER, when known; else 0 */
+	int32_t main_pid; /* not used: no pid is known before the start. See t->pid_file */
 	const char *log_file; /* the log path that its own convention wants; "-": reeve's own
 	                            output; NULL: the configuration's */
 	bool is_static; /* true: the same for every start until the configuration changes, so
@@ -233,6 +233,12 @@ struct reeve_turn {
 	/* check only: whom it depends on */
 	const struct reeve_peer *peers;
 	size_t peer_count;
+
+	/* of start, when t->process.type is REEVE_LAUNCHER: how its daemon is told from whatever else it
+	   leaves behind. Neither: the only, or the oldest process. The configuration's main-pid is
+	   stronger. */
+	const char *pid_file; /* the daemon writes its pid there */
+	uint16_t main_port; /* the daemon listens on this TCP port */
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------- */

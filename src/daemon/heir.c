@@ -1,0 +1,104 @@
+/* A life whose main process becomes another one: see reap.h.
+ *
+ * From then on session and group of the life are those of the new main process. While it lives their numbers are its
+ * own, so they tell who belongs to it as those of the first one did. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/kin.h"
+
+void rv_reaper_expect_heir(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct rv_proc p;
+
+	if (!l)
+		return;
+	l->expects = true;
+	l->born = rv_proc_look(l->pid, &p) ? p.start : UINT64_MAX;
+}
+
+void rv_reaper_no_heir(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+
+	if (!l || !l->expects)
+		return;
+	l->expects = false;
+	if (l->active)
+		r->wait = RV_MS;
+}
+
+/* Nobody is waited for any more: it is judged again when its new main process ends. */
+static void rest(struct rv_reaper *r, rv_id id)
+{
+	size_t i = 0;
+
+	if (!r->lives[id].active || r->lives[id].killing)
+		return;
+	while (r->active[i] != id)
+		i++;
+	r->active[i] = r->active[--r->active_count];
+	r->lives[id].active = false;
+}
+
+bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct rv_kinsman *k = rv_pidmap_find(&r->known, pid), *before;
+	struct rv_proc p;
+
+	if (!l || !k || k->id != id || k->generation != l->generation)
+		return false;
+	if (k->kin == RV_KIN_MAIN)
+		return true;
+	if (k->kin != RV_KIN_ORPHAN || !rv_proc_look(pid, &p))
+		return false;
+	before = l->reaped ? NULL : rv_pidmap_find(&r->known, l->pid);
+	if (before)
+		before->kin = RV_KIN_ORPHAN;
+	else
+		l->orphans--;
+	k->kin = RV_KIN_MAIN;
+	l->pid = pid;
+	l->group = p.group;
+	l->session = p.session;
+	l->how = RV_EXIT_UNKNOWN;
+	l->reaped = l->group_empty = l->recycled = l->expects = false;
+	r->heirs = true;
+	rest(r, id);
+	return true;
+}
+
+bool rv_reaper_claim(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct rv_kinsman *k = rv_pidmap_find(&r->known, pid);
+	struct rv_proc p;
+
+	if (!l || !k || k->kin != RV_KIN_ORPHAN || k->id != RV_NO_ID || !rv_proc_look(pid, &p) ||
+		p.start < l->born)
+		return false;
+	k->id = id;
+	k->generation = l->generation;
+	l->orphans++;
+	return true;
+}
+
+void rv_reaper_unclaimed(struct rv_reaper *r, rv_id id, struct rv_pids *to)
+{
+	const struct rv_life *l = rv_kin_life(r, id);
+	struct rv_proc p;
+
+	if (!l)
+		return;
+	rv_kin_meet(r);
+	for (size_t i = 0; i < r->known.room; i++) {
+		const struct rv_kinsman *k = &r->known.at[i];
+
+		if (k->pid && k->kin == RV_KIN_ORPHAN && k->id == RV_NO_ID &&
+			rv_proc_look(k->pid, &p) && p.state != 'Z' && p.start >= l->born)
+			rv_pids_add(to, k->pid);
+	}
+}
