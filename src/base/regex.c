@@ -467,8 +467,8 @@ bool rv_regex_match(const struct rv_regex *x, const char *text, size_t n, unsign
 	}
 }
 
-/* Where a match can begin behind the start of a text. */
-static void find_first(struct rv_regex *x)
+/* Where a match can begin behind the start of a text. Not inline: what was built is large enough for one frame. */
+static __attribute__((noinline)) void find_first(struct rv_regex *x)
 {
 	struct places begin = {0};
 	struct walk w;
