@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -485,29 +486,38 @@ static __attribute__((noinline)) void find_first(struct rv_regex *x)
 				put(&x->first, (unsigned char)c);
 }
 
+/* What was built, at its size. */
+static const struct rv_regex *keep(const struct build *b, struct rv_arena *a)
+{
+	struct rv_regex *x = rv_arena_alloc(a, sizeof(*x));
+	struct inst *code = rv_arena_array(a, b->n, sizeof(*code));
+	struct set *sets = rv_arena_array(a, b->set_count, sizeof(*sets));
+
+	if (!x || !code || !sets) {
+		rv_fail(b->e, RV_ERR_SYSTEM, "out of memory");
+		return NULL;
+	}
+	memcpy(code, b->code, b->n * sizeof(*code));
+	memcpy(sets, b->sets, b->set_count * sizeof(*sets));
+	*x = (struct rv_regex){.code = code, .sets = sets, .count = b->n};
+	find_first(x);
+	return x;
+}
+
 const struct rv_regex *rv_regex_compile(struct rv_arena *a, const char *text, struct rv_err *e)
 {
-	struct build b;
-	struct rv_regex *x;
-	struct inst *code;
-	struct set *sets;
+	struct build *b = malloc(sizeof(*b)); /* too large for the stack */
+	const struct rv_regex *x;
 
-	b.text = b.p = text;
-	b.e = e;
-	b.n = b.set_count = b.depth = 0;
-	b.atom = -1;
-	if (!build(&b))
-		return NULL;
-	x = rv_arena_alloc(a, sizeof(*x));
-	code = rv_arena_array(a, b.n, sizeof(*code));
-	sets = rv_arena_array(a, b.set_count, sizeof(*sets));
-	if (!x || !code || !sets) {
+	if (!b) {
 		rv_fail(e, RV_ERR_SYSTEM, "out of memory");
 		return NULL;
 	}
-	memcpy(code, b.code, b.n * sizeof(*code));
-	memcpy(sets, b.sets, b.set_count * sizeof(*sets));
-	*x = (struct rv_regex){.code = code, .sets = sets, .count = b.n};
-	find_first(x);
+	b->text = b->p = text;
+	b->e = e;
+	b->n = b->set_count = b->depth = 0;
+	b->atom = -1;
+	x = build(b) ? keep(b, a) : NULL;
+	free(b);
 	return x;
 }
