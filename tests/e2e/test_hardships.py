@@ -90,6 +90,7 @@ services:
     assert r.term() == 0
 
 
+# known-gap: no-proc
 # reeve where /proc is not mounted: it says so at once, or works as far as its manual says
 @pytest.mark.root
 @pytest.mark.pid1

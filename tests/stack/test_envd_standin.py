@@ -12,7 +12,7 @@ import urllib.request
 import harness
 import pytest
 
-REAL = os.environ.get("REEVE_REAL_ENVD")
+REAL = os.environ.get("REEVE_REAL_ENVD")  # known-gap: real-envd
 STANDIN = os.path.join(harness.SRC, "etc", "sandbox", "envd-standin")
 only_standin = pytest.mark.skipif(bool(REAL), reason="a switch of the stand-in, not of envd")
 

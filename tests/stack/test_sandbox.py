@@ -56,6 +56,7 @@ def test_the_sdk_makes_and_removes_contexts(sandbox):
     assert got["apart"] == "False" and got["listed"] and not got["after"]
 
 
+# known-gap: one-server-gateway
 def test_an_mcp_client_lists_the_tools_and_calls_one(sandbox):
     got = sandbox.call_tool("echo", {"message": "through the gateway"})
     assert "echo" in got["tools"]

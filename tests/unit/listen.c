@@ -113,6 +113,7 @@ static int as_stranger(uint16_t port, int addr, int share, uint32_t ip)
 	return 0;
 }
 
+/* known-gap: same-user-reuseport */
 /* With SO_REUSEPORT a process of our own user gets in (portguard.h); as root nobody does. */
 static void assert_closed_to_strangers(uint16_t port)
 {
