@@ -1,7 +1,9 @@
 """Fixtures of the end-to-end tests: see harness.py for what a started reeve can do."""
+import http.server
 import os
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -91,6 +93,44 @@ def once(tmp_path):
                               env=dict(os.environ, **(env or {})))
 
     return run
+
+
+@pytest.fixture
+def fake():
+    """fake(answer) is the URL of a server in this process. answer(method, path, headers, body) returns (status, body), or
+    asserts: what it raises there fails the test, however the request was answered."""
+    raised, servers = [], []
+
+    def start(answer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def handle_one(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                try:
+                    status, text = answer(self.command, self.path, dict(self.headers), body)
+                except BaseException as e:
+                    raised.append(e)
+                    status, text = 500, b""
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_DELETE = do_HEAD = do_PUT = handle_one
+
+            def log_message(self, *_args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        servers.append(server)
+        return "http://127.0.0.1:%d" % server.server_address[1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    if raised:
+        raise raised[0]
 
 
 @pytest.fixture

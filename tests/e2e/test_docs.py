@@ -80,7 +80,7 @@ def manual_options():
 def test_each_option_of_each_plugin_is_in_the_manual_as_its_table_has_it(reeve):
     wanted = {name: {o["name"]: sentence(o) for o in t["options"]} for name, t in tables(reeve(GRAPH)).items()}
     assert sorted(wanted) == sorted(PLUGINS)
-    assert manual_options() == wanted
+    assert manual_options() == wanted, "see the head of this file for how to print the section anew"
 
 
 def test_each_variable_that_is_read_is_in_a_manual_and_each_in_a_manual_is_known():
