@@ -49,7 +49,7 @@ static void on_dependents(const struct rv_core *c, const struct rv_slot *s, stru
 
 static void while_starting(const struct rv_slot *s, struct rv_await *a)
 {
-	static const uint8_t whats[] = {
+	static const uint8_t of_phase[] = {
 		[RV_PHASE_SPAWN] = RV_AWAIT_SPAWN,
 		[RV_PHASE_PACE] = RV_AWAIT_CHECK,
 		[RV_PHASE_PROBE] = RV_AWAIT_CHECK,
@@ -57,8 +57,8 @@ static void while_starting(const struct rv_slot *s, struct rv_await *a)
 		[RV_PHASE_UPDATE] = RV_AWAIT_UPDATE,
 	};
 
-	if (s->phase < sizeof(whats))
-		a->what = (enum rv_awaited)whats[s->phase];
+	if (s->phase < sizeof(of_phase))
+		a->what = (enum rv_awaited)of_phase[s->phase];
 	a->attempt = s->attempt;
 	a->by = s->ready_by;
 }

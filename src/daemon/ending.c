@@ -170,7 +170,7 @@ static size_t collect(const struct rv_engine *g, struct rv_report_service *to, c
 				rv_hands_note(&whys[n], "%s", rv_buf_text(&why));
 			}
 			to[n] = (struct rv_report_service){g->hands[id].service->name, look.state,
-				look.exit, whys[n] ? whys[n] : "", rv_look_took(&look)};
+				look.exit, whys[n] ? whys[n] : "", rv_look_took(look)};
 			n++;
 			rv_buf_fini(&why);
 		}

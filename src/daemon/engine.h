@@ -30,15 +30,16 @@ struct rv_view {
 	const char *status_text; /* what it said of itself by sd_notify, visible; NULL: nothing */
 };
 
-/* The parts of its last start. */
-static inline struct rv_rpc_durations rv_look_took(const struct rv_look *look)
+static inline int64_t rv_look_us(uint32_t us)
 {
-	const uint32_t us[] = {look->spawn_us, look->proof_us, look->init_us};
-	int64_t to[3];
+	return us == RV_NOT_YET ? -1 : (int64_t)us;
+}
 
-	for (int i = 0; i < 3; i++)
-		to[i] = us[i] == RV_NOT_YET ? -1 : (int64_t)us[i];
-	return (struct rv_rpc_durations){to[0], to[1], to[2]};
+/* The parts of its last start. */
+static inline struct rv_rpc_durations rv_look_took(struct rv_look look)
+{
+	return (struct rv_rpc_durations){
+		rv_look_us(look.spawn_us), rv_look_us(look.proof_us), rv_look_us(look.init_us)};
 }
 
 /* Told of each change, in order; registered by the control server and by `reeve`'s own lines. */

@@ -171,7 +171,7 @@ static void put_status(struct rv_conn *c, rv_id id, rv_time now)
 		.since = v.look.since && now > v.look.since ? now - v.look.since : 0,
 		.uptime = v.look.started && now > v.look.started ? now - v.look.started : 0,
 		.due = -1,
-		.took = rv_look_took(&v.look),
+		.took = rv_look_took(v.look),
 	};
 
 	if (v.look.state == RV_BACKOFF && v.look.due != RV_NEVER)
