@@ -163,7 +163,8 @@ struct rv_hp_answer {
 	uint32_t call, id;
 	uint8_t verdict; /* enum rv_verdict */
 	const char *why;
-	const char *closed; /* of a probe that is not ready: the URL that refused the connection at last, else "" */
+	const char *
+		closed; /* of a probe that is not ready: the URL that refused the connection at last, else "" */
 	struct rv_hp_process process; /* of start */
 };
 

@@ -242,8 +242,8 @@ static void a_request_that_is_cancelled_is_never_answered(void **state)
 	snprintf(hang, sizeof(hang), "http://127.0.0.1:%d/hang", server.port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/204", server.port);
 	t = rv_web_start(w, plugins,
-		&(struct rv_http_ask){.method = "GET", .url = hang, .timeout = 5 * RV_SEC},
-		on_done, &seen);
+		&(struct rv_http_ask){.method = "GET", .url = hang, .timeout = 5 * RV_SEC}, on_done,
+		&seen);
 	assert_non_null(t);
 	ev_run(loop, EVRUN_ONCE);
 	rv_web_cancel(w, t);
