@@ -66,13 +66,19 @@ static void tell_cause(const struct telling *t, rv_id id, const struct rv_look *
 static void starting(const struct telling *t, rv_id id, const struct rv_because *b)
 {
 	const struct rv_hands *h = &t->g->hands[id];
+	const char *waits;
 	char since[32], rest[32];
 
 	rv_buf_fmt(
 		t->to, "has been starting for %s: ", ago(t, b->look.started, since, sizeof(since)));
+	waits = h->prober ? rv_prober_waits(h->prober) : NULL;
 	if (b->await.what == RV_AWAIT_CHECK) {
 		if (b->answer) {
 			rv_buf_str(t->to, b->answer);
+		} else if (waits) {
+			rv_buf_str(t->to, waits);
+			if (!t->open)
+				rv_tell_words(h, "; it says: ", t->to);
 		} else {
 			name_check(h->service, t->to);
 			rv_buf_str(t->to,

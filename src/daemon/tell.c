@@ -17,8 +17,7 @@ static const char *probe_cause(const struct rv_hands *h)
 	return h->waits ? h->waits : "no answer yet";
 }
 
-/* What it said of itself (sd_notify). */
-static void add_words(const struct rv_hands *h, const char *before, struct rv_buf *to)
+void rv_tell_words(const struct rv_hands *h, const char *before, struct rv_buf *to)
 {
 	const char *status = h->notify ? rv_notify_status(h->notify) : "";
 	int number = h->notify ? rv_notify_errno(h->notify) : 0;
@@ -33,7 +32,7 @@ static void add_says(const struct rv_hands *h, struct rv_buf *to)
 {
 	if (h->notify && rv_notify_says(h->notify) == RV_SAYS_RELOADING)
 		rv_buf_str(to, "reloading");
-	add_words(h, to->len ? ": " : "", to);
+	rv_tell_words(h, to->len ? ": " : "", to);
 }
 
 static void ended(const struct rv_hands *h, struct rv_buf *to)
@@ -106,18 +105,18 @@ void rv_tell_why(
 		rv_buf_str(to, is_before_ready(h) ? " before it was ready" : "");
 		if (h->probe_why && *h->probe_why)
 			rv_buf_fmt(to, "; last check: %s", h->probe_why);
-		add_words(h, "; it said: ", to);
+		rv_tell_words(h, "; it said: ", to);
 		break;
 	case RV_WHY_EXIT:
 		ended(h, to);
 		if (h->facts.exit != 0)
-			add_words(h, "; it said: ", to);
+			rv_tell_words(h, "; it said: ", to);
 		break;
 	case RV_WHY_PROBE_FAILED:
 	case RV_WHY_HEALTH: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
 	case RV_WHY_READY_TIMEOUT:
 		too_late(h, to);
-		add_words(h, "; it said: ", to);
+		rv_tell_words(h, "; it said: ", to);
 		break;
 	case RV_WHY_NO_DAEMON: no_daemon(h, to); break;
 	case RV_WHY_LIMIT: gave_up(h, look, to); break;
@@ -140,7 +139,7 @@ void rv_tell_why(
 		break;
 	case RV_WHY_QUITS:
 		rv_buf_str(to, rv_why_text(look->why));
-		add_words(h, ": ", to);
+		rv_tell_words(h, ": ", to);
 		break;
 	case RV_WHY_OPERATOR:
 	case RV_WHY_RECREATE:

@@ -9,6 +9,8 @@
    last check said. `other`: name of the service that the reason is about, or NULL. */
 void rv_tell_why(
 	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to);
+/* What it says of itself by sd_notify, behind `before`; nothing when it has said nothing. */
+void rv_tell_words(const struct rv_hands *h, const char *before, struct rv_buf *to);
 /* Logs a change of state as a line, with the last lines that a failed service wrote. */
 void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const char *why);
 /* The last lines of a service's stderr in this life, else of all that it wrote, as they were written. */

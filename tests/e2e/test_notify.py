@@ -100,6 +100,7 @@ def test_a_service_is_ready_when_it_says_so_and_its_status_is_shown(started):
     says(r, "a", "loads 1 of 2")
     assert r.service("a")["state"] == "starting" and r.service("b")["state"] == "waiting"
     assert "loads 1 of 2" in r.ctl("status").stdout
+    assert ": READY=1 has not come on NOTIFY_SOCKET; it says: loads 1 of 2 (attempt 1, " in r.ctl("why", "a").stdout
     tell(r, "a", "say", "READY=1\nSTATUS=at\x1b[31m work\n")
     r.wait_state("b", "ready")
     assert r.service("a")["state"] == "ready"
