@@ -45,7 +45,8 @@
 	X(RV_WHY_BOOT_TIMEOUT, "boot timeout")                                                     \
 	X(RV_WHY_GONE, "the adopted one is gone")                                                  \
 	X(RV_WHY_STUCK, "survived KILL")                                                           \
-	X(RV_WHY_QUITS, "says that it is stopping")
+	X(RV_WHY_QUITS, "says that it is stopping")                                                \
+	X(RV_WHY_GRACE, "start-grace is over")
 
 /* The hooks of a plugin, in the order of their precedence (later ones yield to earlier ones). */
 #define RV_HOOKS(X)                                                                                \

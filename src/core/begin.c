@@ -315,9 +315,10 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	case RV_PHASE_PROBE:
 	case RV_PHASE_TASK: fail(t, s, RV_WHY_READY_TIMEOUT); break;
 	case RV_PHASE_UPDATE:
-		if (s->leaving)
+		if (s->leaving) {
+			rv_machine_give_up(t, s);
 			hold(t, s);
-		else
+		} else
 			not_updated(t, s);
 		break;
 	case RV_PHASE_NONE:

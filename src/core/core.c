@@ -166,6 +166,11 @@ enum rv_end rv_core_end(const struct rv_core *c)
 	return (enum rv_end)c->end;
 }
 
+bool rv_core_may_start(const struct rv_core *c, rv_id id)
+{
+	return !c->closing && !rv_slots(c)[id].leaving;
+}
+
 static uint32_t look_flags(const struct rv_slot *s)
 {
 	bool unproven = s->unproven || (s->disabled && s->phase == RV_PHASE_UP);

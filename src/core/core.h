@@ -99,7 +99,9 @@ enum rv_action_kind {
 	RV_ACT_PROBE, /* one readiness attempt; bound: `timeout`. The answer is PROVED */
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
 	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
-	RV_ACT_DROP, /* what is in flight for this life is not wanted any more: `hook` (PROBE: probe or health) */
+	/* What is in flight for this life is not wanted any more: `hook` (PROBE: probe or health). `why` is GRACE when
+	   it was waited for until start_grace was over. */
+	RV_ACT_DROP,
 	/* Send the signal of plan step `step` to `to`. That is the step's own target while the main process
 	   lives. When it has gone (a killed Jupyter leaves kernels in sessions of their own), those whom the
 	   step did not reach are asked, too, once, so that they need not wait for KILL. */
@@ -229,5 +231,7 @@ enum rv_boot rv_core_boot(const struct rv_core *c);
 bool rv_core_closing(const struct rv_core *c);
 /* Why it closes, as far as it is known; a second signal or the deadline may still change it. */
 enum rv_end rv_core_end(const struct rv_core *c);
+/* Whether a START that was emitted and not answered is still wanted: nobody has asked the life to end meanwhile. */
+bool rv_core_may_start(const struct rv_core *c, rv_id id);
 
 #endif

@@ -46,15 +46,26 @@ void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hoo
 	rv_machine_due(t, s, t->now + timeout);
 }
 
-void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s)
+static void drop(const struct rv_turn *t, struct rv_slot *s, enum rv_why why)
 {
 	if (s->ask == RV_ASK_NONE || RV_FAULT(20))
 		return;
 	struct rv_action *a = rv_emit(t, s, RV_ACT_DROP);
 	a->hook = (uint8_t)(s->ask >= RV_ASK_HOOK ? s->ask - RV_ASK_HOOK : RV_HOOK_PROBE);
+	a->why = (uint8_t)why;
 	s->ask = RV_ASK_NONE;
 	s->facts &= ~(1u << RV_FACT_FOUND | 1u << RV_FACT_PROVED | 1u << RV_FACT_HEALTH |
 		1u << RV_FACT_HOOK_DONE);
+}
+
+void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s)
+{
+	drop(t, s, RV_WHY_NONE);
+}
+
+void rv_machine_give_up(const struct rv_turn *t, struct rv_slot *s)
+{
+	drop(t, s, RV_WHY_GRACE);
 }
 
 void rv_machine_leave(

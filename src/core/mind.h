@@ -272,6 +272,8 @@ void rv_machine_due(const struct rv_turn *t, struct rv_slot *s, rv_time due);
 bool rv_machine_has(const struct rv_turn *t, const struct rv_slot *s, enum rv_hook hook);
 void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hook, rv_time timeout);
 void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s);
+/* The same, when it has had the time that it may have. */
+void rv_machine_give_up(const struct rv_turn *t, struct rv_slot *s);
 /* This life has to end: at once when nobody stands on it. May be called outside a settle. */
 void rv_machine_leave(
 	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after);

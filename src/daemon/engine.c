@@ -97,7 +97,7 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	rv_tell_why(h, &look, rv_pump_name(g, a->other), &why);
 	if (look.state == RV_KILLING && g->stop_signals > 1)
 		rv_say(RV_WARN, h->service->name, "killed");
-	else
+	else if (look.state != RV_KILLING || !h->asking) /* it was given up, which is told there */
 		rv_tell_state(h, &look, rv_buf_text(&why));
 	remember(g, a, rv_buf_text(&why));
 	if (look.state == RV_STOPPED)
@@ -110,6 +110,28 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 		rv_hands_proven(h);
 	rv_buf_fini(&why);
 	notify(g, a->id);
+}
+
+static void say_given_up(const struct rv_hands *h, enum rv_hook hook)
+{
+	rv_say(RV_WARN, h->service->name,
+		"its %s hook did not end within reeve.start-grace: given up", rv_hook_name(hook));
+}
+
+/* A start whose hook is in flight has no process: nobody waits for its answer any more. */
+static void do_kill(struct rv_engine *g, const struct rv_action *a)
+{
+	struct rv_hands *h = &g->hands[a->id];
+
+	if (!h->asking) {
+		rv_reaper_kill(g->world.reaper, a->id);
+		return;
+	}
+	if (g->stop_signals < 2)
+		say_given_up(h, RV_HOOK_START);
+	h->asking = false;
+	rv_hostlink_drop(g->world.host, a->id);
+	rv_pump_refuse(g, a->id, a->generation, "not started: it has to stop");
 }
 
 static void do_stuck(struct rv_engine *g, const struct rv_action *a)
@@ -181,10 +203,12 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 	case RV_ACT_DROP:
 		if (h)
 			rv_hands_unanswered(h);
+		if (h && a->why == RV_WHY_GRACE)
+			say_given_up(h, (enum rv_hook)a->hook);
 		rv_hostlink_drop(g->world.host, a->id);
 		break;
 	case RV_ACT_SIGNAL: do_signal(g, a); break;
-	case RV_ACT_KILL: rv_reaper_kill(g->world.reaper, a->id); break;
+	case RV_ACT_KILL: do_kill(g, a); break;
 	case RV_ACT_STATE: do_state(g, a); break;
 	case RV_ACT_STUCK: do_stuck(g, a); break;
 	case RV_ACT_BOOT:
@@ -207,8 +231,8 @@ static void start_one(struct rv_engine *g, const struct rv_start *s)
 	if (g->hands[s->id].given_changes)
 		rv_given_turn(g, s->id);
 	svc = g->hands[s->id].service;
-	if (rv_core_closing(g->core)) {
-		rv_pump_refuse(g, s->id, s->generation, "not started: reeve is shutting down");
+	if (!rv_core_may_start(g->core, s->id)) {
+		rv_pump_refuse(g, s->id, s->generation, "not started: it has to stop");
 	} else if (svc->argv_is_static || !(svc->table->hooks & RV_HAS(RV_HOOK_START))) {
 		rv_pump_start(g, s->id, s->generation, NULL);
 	} else {
@@ -218,6 +242,7 @@ static void start_one(struct rv_engine *g, const struct rv_start *s)
 			.attempt = g->hands[s->id].facts.attempt + 1};
 
 		g->hands[s->id].facts.generation = s->generation;
+		g->hands[s->id].asking = true;
 		rv_hostlink_call(g->world.host, &f, RV_HOOK_START, 10 * RV_SEC);
 	}
 }

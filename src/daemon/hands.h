@@ -48,6 +48,7 @@ struct rv_hands {
 		given; /* options of the request that started it: service is theirs; NULL: the conf's */
 	struct rv_given *given_next; /* in their place from the next start on ... */
 	bool given_changes; /* ... when this is set */
+	bool asking; /* its start hook is in flight */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */

@@ -121,7 +121,11 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		return;
 	h = &g->hands[a->id];
 	if (a->hook == RV_HOOK_START) {
-		if (a->verdict == RV_OK)
+		h->asking = false;
+		/* What the hook has done is the cleanup hook's matter; a process would only have to go again. */
+		if (!rv_core_may_start(g->core, a->id))
+			rv_pump_refuse(g, a->id, a->generation, "not started: it has to stop");
+		else if (a->verdict == RV_OK)
 			rv_pump_start(g, a->id, a->generation, &a->recipe);
 		else
 			rv_pump_refuse(g, a->id, a->generation, a->why);

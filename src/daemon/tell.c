@@ -149,6 +149,7 @@ void rv_tell_why(
 	case RV_WHY_BOOT_TIMEOUT:
 	case RV_WHY_UNNEEDED:
 	case RV_WHY_GONE:
+	case RV_WHY_GRACE:
 	case RV_WHY_STUCK: rv_buf_str(to, rv_why_text(look->why)); break;
 	case RV_WHY_COUNT: break;
 	}

@@ -1,6 +1,7 @@
 /* Misbehaves as its options say: `in` names the hook, `do` the way. Other hooks behave, so that
    services of one plugin can be well and ill side by side. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,9 @@ static const struct reeve_option options[] = {
 	{.name = "do", .type = REEVE_STRING, .preset = "crash", .summary = "how it does"},
 	{.name = "flag", .type = REEVE_PATH, .summary = "ready only when this file is there"},
 	{.name = "calm", .type = REEVE_PATH, .summary = "all is well while this file is there"},
+	{.name = "trace",
+		.type = REEVE_PATH,
+		.summary = "where each hook but probe leaves its name"},
 	{0},
 };
 
@@ -55,6 +59,17 @@ static void linger(void)
 	}
 }
 
+static void leave(const struct reeve_turn *t, const char *word)
+{
+	const char *file = reeve_option_text(t, "trace");
+	FILE *f = *file ? fopen(file, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s\n", word);
+	fclose(f);
+}
+
 static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 {
 	volatile bool more = true;
@@ -90,6 +105,12 @@ static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 		t->wait_ns = 300000000;
 		return t->step ? REEVE_OK : REEVE_WAIT;
 	}
+	if (strcmp(how, "second") == 0) { /* the same, and says so in the trace */
+		t->wait_ns = 1000000000;
+		if (t->step)
+			leave(t, "done");
+		return t->step ? REEVE_OK : REEVE_WAIT;
+	}
 	if (strcmp(how, "nonsense") == 0)
 		return (enum reeve_next)77;
 	if (strcmp(how, "retry") == 0)
@@ -106,6 +127,8 @@ static bool is_calm(const struct reeve_turn *t)
 
 static enum reeve_next hook(struct reeve_turn *t, const char *name)
 {
+	if (t->step == 0 && strcmp(name, "probe") != 0)
+		leave(t, name);
 	if (strcmp(reeve_option_text(t, "in"), name) != 0 || is_calm(t))
 		return REEVE_OK;
 	return misbehave(t, reeve_option_text(t, "do"));

@@ -89,7 +89,10 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 	case RV_ACT_HOOK:
 		snprintf(to, size, "hook %s, at most %.6g s", hook_name(a->hook), bound);
 		break;
-	case RV_ACT_DROP: snprintf(to, size, "drop %s", hook_name(a->hook)); break;
+	case RV_ACT_DROP:
+		snprintf(to, size, "drop %s%s%s", hook_name(a->hook), a->why ? ": " : "",
+			why_text(a->why));
+		break;
 	case RV_ACT_SIGNAL:
 		snprintf(to, size, "signal, step %u%s", a->step,
 			a->to == RV_TO_TREE		? ", to the tree"
