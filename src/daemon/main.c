@@ -309,6 +309,8 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_l
 	ev_periodic_init(&never, on_never, NEVER, 0., NULL);
 	ev_periodic_start(loop, &never);
 	if (rv_engine_begin(g, &e)) {
+		/* Before the first turn: then nothing is started that would have to go at once. */
+		ev_invoke(loop, &io, EV_READ);
 		ev_run(loop, 0);
 		status = rv_engine_status(g);
 		rv_engine_report(g, status, NULL, last_line);

@@ -12,9 +12,13 @@ enum { TAIL_LINES = 12, TAIL_BYTES = 4096 };
 
 static const char *probe_cause(const struct rv_hands *h)
 {
+	const char *waits = h->prober ? rv_prober_waits(h->prober) : NULL;
+
 	if (h->probe_why && *h->probe_why)
 		return h->probe_why;
-	return h->waits ? h->waits : "no answer yet";
+	if (!waits)
+		waits = h->waits;
+	return waits ? waits : "no answer yet";
 }
 
 void rv_tell_words(const struct rv_hands *h, const char *before, struct rv_buf *to)

@@ -1,5 +1,6 @@
 """TERM and INT while services start: whatever it is that is waited for, the same way back, and nobody is told twice."""
 import random
+import re
 import signal
 import subprocess
 import time
@@ -59,6 +60,8 @@ def went_back(r, number, status=0, within=8):
 WAITS = {
     "descriptor": service("mid", ", needs: [low], ready: {fd: 3, timeout: 60s}"),
     "notification": service("mid", ", needs: [low], ready: {notify: true, timeout: 60s}"),
+    "line": service("mid", ", needs: [low], ready: {log-line: up, timeout: 60s}"),
+    "file": service("mid", ", needs: [low], ready: {file: \"${env.TMPDIR}/none\", timeout: 60s}"),
     "port": service("mid", ", needs: [low], ready: {tcp: PORT, timeout: 60s}"),
     "answer": service("mid", ", needs: [low], ready: {http: {url: \"http://127.0.0.1:PORT/\"}, timeout: 60s, attempt-timeout: 60s}"),
     "command": service("mid", ", needs: [low], ready: {exec: [/bin/sh, -c, \"echo asked > asked; exec sleep 60\"], "
@@ -67,8 +70,8 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("wait", WAITS)
+# R-66
+@pytest.mark.parametrize("wait, number", [(w, signal.SIGTERM) for w in WAITS] + [("answer", signal.SIGINT), ("command", signal.SIGINT)])
 def test_a_signal_during_any_wait_goes_the_same_way_back(reeve, free_port, wait, number):
     port = free_port()
     with harness.socket.socket() as s:
@@ -80,12 +83,14 @@ def test_a_signal_during_any_wait_goes_the_same_way_back(reeve, free_port, wait,
         r.wait_state("mid", "starting")
         if wait == "command":
             until("the check to run", lambda: r.read("asked"))
+        held = []
         if wait == "answer":
             s.settimeout(20 * SLACK)
-            connected = s.accept()[0]
+            held.append(s.accept())
         assert "mid term" in went_back(r, number)
 
 
+# R-66
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_the_next_try_is_waited_for(reeve, number):
     r = reeve(around("  mid: {command: [/bin/false], needs: [low], ready: {fd: 3}, start-attempts: 9, restart: {delay: 30s}}\n"))
@@ -94,6 +99,7 @@ def test_a_signal_while_the_next_try_is_waited_for(reeve, number):
     went_back(r, number)
 
 
+# R-88
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_a_permit_is_waited_for_and_a_client_waits(reeve, number):
     r = reeve("reeve: {max-starts: 1}\nservices:\n" + service("low", ", ready: {fd: 3}", "echo >&3") +
@@ -182,3 +188,88 @@ def test_a_second_signal_waits_for_no_hook(plugged, hook):
     assert r.wait() == 128 + 2
     assert time.monotonic() - began < 5 * SLACK
     assert r.leftovers() == []
+
+
+# R-88 R-95: what came while the configuration was read is obeyed before anything is started
+@pytest.mark.parametrize("numbers, status", [([15], 0), ([2], 0), ([15, 2], 128 + 15)])
+def test_a_signal_that_came_before_the_boot_starts_nothing(reeve, numbers, status):
+    r = reeve("services:\n" + service("low") + service("high", ", needs: [low]"), wrap=(
+        "/usr/bin/python3", "-c", "import os,signal,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[2,15])\n"
+        "for n in %r: os.kill(os.getpid(),n)\nos.execv(sys.argv[1],sys.argv[1:])" % numbers))
+    assert r.wait() in (status, 128 + 2 if status else 0)  # the kernel gives the lower number first
+    assert events(r) == [] and ": stopped" not in r.stderr
+
+
+# "nothing is delivered twice": each way that leads to a stop, and several at one time
+TWICE = {
+    "rollback and TERM": ("  bad: {command: [/bin/sh, -c, \"exit 7\"], needs: [low, beside], ready: {fd: 3}}\n", 10),
+    "stop and TERM": ("", 0),
+    "shutdown and TERM": ("", 0),
+    "restart and TERM": ("", 0),
+}
+
+
+# R-94
+@pytest.mark.parametrize("how", TWICE)
+def test_a_service_is_asked_to_go_once_however_often_it_is_meant(reeve, how):
+    bad, status = TWICE[how]
+    # a moment longer than two commands take, so that the second meets the first
+    slow = ", ready: {fd: 3}, stop: {timeout: 30s}"
+    r = reeve("services:\n" + service("low", slow, "echo >&3").replace("sleep 0.2; exit", "sleep 1; exit") +
+              service("beside", slow, "echo >&3").replace("sleep 0.2; exit", "sleep 1; exit") + bad)
+    if bad:
+        r.wait_text("bad: failed: exited with 7")
+    else:
+        r.wait_ready()
+        word = how.split()[0]
+        assert r.ctl(word, *([] if word == "shutdown" else ["low", "beside"]), "--no-wait").returncode == 0
+    until("both to be asked", lambda: {"low term", "beside term"} <= set(events(r)))
+    r.signal(signal.SIGTERM)
+    assert r.wait() == status
+    once(r, "low", "beside")
+
+
+# R-94
+def test_neither_are_the_processes_below_it(reeve):
+    """The main process goes at once; one child of its group and one with a session of its own take their time."""
+    child = "trap \"echo %s term >> said; sleep 0.3; exit 0\" TERM; echo %s begun >> said; while :; do sleep 0.02; done"
+    r = reeve("""
+services:
+  main:
+    working-dir: "${env.TMPDIR}"
+    ready: {exec: [/bin/sh, -c, 'test $(grep -c begun said) = 3']}
+    command:
+    - /bin/sh
+    - -c
+    - |
+      sh -c '%s' &
+      setsid sh -c '%s' &
+      trap 'echo main term >> said; exit 0' TERM
+      echo main begun >> said
+      while :; do sleep 0.02; done
+""" % (child % ("near", "near"), child % ("far", "far")))
+    r.wait_ready()
+    assert r.term() == 0
+    once(r, "main", "near", "far")
+
+
+# R-89: a thousand starts, and a signal at any moment among them: each is in the shutdown's set, or was never made
+@pytest.mark.bound(180)
+def test_no_start_is_lost_between_the_boot_and_a_signal(reeve):
+    dice = random.Random(1)
+    services, boots = 50, 20
+    text = "reeve: {max-starts: 7}\nservices:\n" + "".join(
+        "  s%d: {command: [/bin/sh, -c, 'sleep 0.02; echo >&3; exec sleep 1000'], ready: {fd: 3}%s}\n" % (
+        i, ", needs: [s%d]" % (i // 2) if i % 3 and i > 1 else "") for i in range(services))
+    counts = []
+    for _ in range(boots):
+        r = reeve(text)
+        until("reeve to begin", lambda: r.running() and harness.os.path.exists(r.socket), every=0.001)
+        time.sleep(dice.random() * 0.2)
+        r.signal(signal.SIGTERM)
+        assert r.wait() == 0, r.story()
+        assert r.leftovers() == []
+        ready = set(re.findall(r"(s\d+): ready ", r.stderr))
+        assert ready <= set(re.findall(r"(s\d+): stopped", r.stderr)), r.stderr
+        counts.append(len(ready))
+    assert min(counts) < services, "no signal came in time: %s" % counts
