@@ -89,8 +89,8 @@ static bool notice_closing(struct rv_engine *g)
 		return false;
 	n->closing = rv_now();
 	n->first = rv_core_end(g->core);
-	if (n->first !=
-		RV_END_BOOT_FAILED) { /* a boot that failed and went on is not why it ends */
+	/* A boot that failed and went on is not why it ends. */
+	if (n->first != RV_END_BOOT_FAILED) {
 		n->id = RV_NO_ID;
 		free(n->why);
 		n->why = NULL;

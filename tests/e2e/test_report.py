@@ -216,6 +216,7 @@ def test_a_report_of_before_is_gone_when_the_boot_begins(reeve):
     r.wait_ready()
     assert r.read("report") == ""
     inode = os.stat(r.path("report")).st_ino
+    r.write("report", "longer than a report is, written by somebody else\n" * 200)
     assert r.term() == 0
     report(r)
     assert os.stat(r.path("report")).st_ino == inode, "a mounted file cannot be replaced: it is written in place"
