@@ -24,7 +24,12 @@ tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_probe_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
-TESTS += tests/unit/capture tests/unit/probe
+check_PROGRAMS += tests/unit/endreport
+tests_unit_endreport_SOURCES = tests/unit/endreport.c
+tests_unit_endreport_CFLAGS = $(UNIT_CFLAGS) $(CJSON_CFLAGS)
+tests_unit_endreport_LDADD = src/daemon/libdaemon.a src/wire/libwire.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(CJSON_LIBS)
+TESTS += tests/unit/capture tests/unit/endreport tests/unit/probe
 endif
 
 if HAVE_CMOCKA
