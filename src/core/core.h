@@ -100,7 +100,7 @@ enum rv_action_kind {
 	RV_ACT_HEALTH, /* one health attempt; bound: `timeout`. The answer is HEALTH */
 	RV_ACT_HOOK, /* run `hook`; bound: `timeout`. The answer is HOOK_DONE */
 	/* What is in flight for this life is not wanted any more: `hook` (PROBE: probe or health). `why` is GRACE when
-	   it was waited for until start_grace was over. */
+	   it was waited for until start_grace was over; verdict FAIL when it was a step of the way down and had its time. */
 	RV_ACT_DROP,
 	/* Send the signal of plan step `step` to `to`. That is the step's own target while the main process
 	   lives. When it has gone (a killed Jupyter leaves kernels in sessions of their own), those whom the

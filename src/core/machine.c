@@ -68,6 +68,15 @@ void rv_machine_give_up(const struct rv_turn *t, struct rv_slot *s)
 	drop(t, s, RV_WHY_GRACE);
 }
 
+void rv_machine_expire(const struct rv_turn *t, struct rv_slot *s)
+{
+	size_t before = t->out->n;
+
+	rv_machine_drop(t, s);
+	if (t->out->n > before)
+		t->out->v[before].verdict = RV_FAIL;
+}
+
 void rv_machine_leave(
 	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after)
 {

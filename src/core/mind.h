@@ -274,6 +274,8 @@ void rv_machine_ask(const struct rv_turn *t, struct rv_slot *s, enum rv_hook hoo
 void rv_machine_drop(const struct rv_turn *t, struct rv_slot *s);
 /* The same, when it has had the time that it may have. */
 void rv_machine_give_up(const struct rv_turn *t, struct rv_slot *s);
+/* The same, of a step of the way down. */
+void rv_machine_expire(const struct rv_turn *t, struct rv_slot *s);
 /* This life has to end: at once when nobody stands on it. May be called outside a settle. */
 void rv_machine_leave(
 	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after);

@@ -90,7 +90,10 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 {
 	switch ((enum rv_phase)s->phase) {
 	case RV_PHASE_ASK:
-	case RV_PHASE_CLEANUP: ask_over(t, s); break;
+	case RV_PHASE_CLEANUP:
+		rv_machine_expire(t, s);
+		ask_over(t, s);
+		break;
 	case RV_PHASE_HOLD: rv_machine_conclude(t, s); break; /* a guest */
 	case RV_PHASE_STEP: step(t, s, s->step + 1); break;
 	case RV_PHASE_KILL: stuck(t, s); break;

@@ -201,6 +201,9 @@ static void perform(struct rv_engine *g, const struct rv_action *a)
 		break;
 	case RV_ACT_HOOK: do_hook(g, a); break;
 	case RV_ACT_DROP:
+		if (h && a->verdict == RV_FAIL)
+			rv_say(RV_WARN, h->service->name, "%s hook: its time was over",
+				rv_hook_name((enum rv_hook)a->hook));
 		if (h)
 			rv_hands_unanswered(h);
 		if (h && a->why == RV_WHY_GRACE)

@@ -62,6 +62,7 @@ extern int sim_planted;
 #define rv_machine_count       SIM_NAME(rv_machine_count)
 #define rv_machine_give_up     SIM_NAME(rv_machine_give_up)
 #define rv_machine_drop	       SIM_NAME(rv_machine_drop)
+#define rv_machine_expire      SIM_NAME(rv_machine_expire)
 #define rv_machine_due	       SIM_NAME(rv_machine_due)
 #define rv_machine_has	       SIM_NAME(rv_machine_has)
 #define rv_machine_hear	       SIM_NAME(rv_machine_hear)

@@ -90,8 +90,8 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 		snprintf(to, size, "hook %s, at most %.6g s", hook_name(a->hook), bound);
 		break;
 	case RV_ACT_DROP:
-		snprintf(to, size, "drop %s%s%s", hook_name(a->hook), a->why ? ": " : "",
-			why_text(a->why));
+		snprintf(to, size, "drop %s%s%s%s", hook_name(a->hook), a->why ? ": " : "",
+			why_text(a->why), a->verdict == RV_FAIL ? ", its time is over" : "");
 		break;
 	case RV_ACT_SIGNAL:
 		snprintf(to, size, "signal, step %u%s", a->step,
