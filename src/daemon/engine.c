@@ -443,6 +443,7 @@ struct rv_engine *rv_engine_create(
 	rv_hostlink_attach(host, loop, g->world.reaper, conf, &rv_heard_of_host, g);
 	g->world.prober = (struct rv_prober_env){
 		loop, g->world.reaper, host, &rv_heard_of_prober, g};
+	rv_reaper_on_follow(g->world.reaper, rv_heard_follow);
 	g->world.notify = (struct rv_notify_env){
 		loop, g->world.reaper, conf->runtime_dir, &rv_heard_of_notify, g};
 	watch_loop(g);

@@ -431,6 +431,14 @@ void rv_hands_exited(struct rv_hands *h, rv_exit how)
 	rv_capture_drain(h->capture);
 }
 
+void rv_hands_followed(struct rv_hands *h, pid_t pid)
+{
+	h->facts.pid = pid;
+	rv_notify_spawned(h->notify, pid);
+	rv_say(RV_INFO, h->service->name, "its main process is pid %d from now on, as it says",
+		(int)pid);
+}
+
 void rv_hands_gone(struct rv_hands *h)
 {
 	rv_prober_destroy(h->prober);

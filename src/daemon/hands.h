@@ -90,6 +90,8 @@ bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e
 enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w);
 /* The main process ended: keep how, drain what it wrote. */
 void rv_hands_exited(struct rv_hands *h, rv_exit how);
+/* Its main process is another one from now on, as it said itself. */
+void rv_hands_followed(struct rv_hands *h, pid_t pid);
 /* The whole life is gone: listeners are prepared for the next one. */
 void rv_hands_gone(struct rv_hands *h);
 /* The check in flight, if any, gets no answer. */

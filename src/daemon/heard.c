@@ -202,7 +202,20 @@ static void on_extend(void *ctx, rv_id id, uint64_t generation, rv_time more)
 
 static void on_main_pid(void *ctx, rv_id id, uint64_t generation, pid_t pid)
 {
-	(void)ctx, (void)id, (void)generation, (void)pid;
+	struct rv_engine *g = ctx;
+
+	/* The end of a task, and that of a launcher, is what they are run for. */
+	if (is_present(g, id, generation) && g->hands[id].service->type == RV_DAEMON &&
+		rv_reaper_follow(g->world.reaper, id, pid))
+		rv_hands_followed(&g->hands[id], pid);
+}
+
+void rv_heard_follow(void *ctx, rv_id id, uint64_t generation, pid_t pid)
+{
+	struct rv_engine *g = ctx;
+
+	if (is_present(g, id, generation) && g->hands[id].notify)
+		rv_hands_followed(&g->hands[id], pid);
 }
 
 /* With a command all signals but TERM are its own. An INT that it cannot take, because it does not run

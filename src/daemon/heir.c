@@ -23,7 +23,10 @@ void rv_reaper_no_heir(struct rv_reaper *r, rv_id id)
 {
 	struct rv_life *l = rv_kin_life(r, id);
 
-	if (!l || !l->expects)
+	if (!l)
+		return;
+	l->heir = 0;
+	if (!l->expects)
 		return;
 	l->expects = false;
 	if (l->active)
@@ -69,6 +72,41 @@ bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid)
 	r->heirs = true;
 	rest(r, id);
 	return true;
+}
+
+bool rv_reaper_follow(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	struct rv_life *l = rv_kin_life(r, id);
+	struct rv_proc p;
+
+	if (!l || l->expects || l->reaped || l->killing || !rv_proc_look(pid, &p))
+		return false;
+	l->heir = 0;
+	rv_kin_meet(r);
+	if (rv_reaper_hand_over(r, id, pid))
+		return true;
+	l->heir = pid;
+	l->heir_start = p.start;
+	return false;
+}
+
+void rv_reaper_on_follow(
+	struct rv_reaper *r, void (*followed)(void *ctx, rv_id id, uint64_t generation, pid_t pid))
+{
+	r->followed = followed;
+}
+
+bool rv_kin_inherit(struct rv_reaper *r, rv_id id)
+{
+	struct rv_life *l = &r->lives[id];
+	pid_t heir = l->heir;
+	struct rv_proc p;
+
+	l->heir = 0;
+	if (l->killing || !rv_proc_look(heir, &p) || p.start != l->heir_start)
+		return false;
+	rv_kin_meet(r);
+	return rv_reaper_hand_over(r, id, heir);
 }
 
 bool rv_reaper_claim(struct rv_reaper *r, rv_id id, pid_t pid)

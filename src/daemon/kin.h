@@ -22,6 +22,8 @@ struct rv_life {
 	bool reaped; /* the main process is */
 	bool group_empty; /* for ever: the number of the group may belong to others now */
 	bool recycled; /* our number is another child's now: no session of ours has it */
+	pid_t heir; /* said to be the main process once the present one has ended; 0: nobody */
+	uint64_t heir_start; /* when that one was started: its number may be another's by then */
 	bool expects; /* a launcher: who follows it is not known yet */
 	bool killing;
 	bool active; /* reaped or killing: listed in reaper.active */
@@ -30,7 +32,7 @@ struct rv_life {
 
 /* What a turn found, told when it is over. */
 struct rv_tiding {
-	enum { RV_TOLD_EXITED, RV_TOLD_GONE, RV_TOLD_HELPER, RV_TOLD_NOTHING } kind;
+	enum { RV_TOLD_EXITED, RV_TOLD_GONE, RV_TOLD_HELPER, RV_TOLD_HEIR, RV_TOLD_NOTHING } kind;
 	rv_id id;
 	uint64_t generation;
 	pid_t pid;
@@ -41,6 +43,7 @@ struct rv_tiding {
 
 struct rv_reaper {
 	const struct rv_reaper_ops *ops;
+	void (*followed)(void *ctx, rv_id id, uint64_t generation, pid_t pid); /* or NULL */
 	void *ctx;
 	size_t slots;
 	struct rv_life *lives;
@@ -59,6 +62,8 @@ struct rv_reaper {
 	bool turning;
 };
 
+/* The main process has just been reaped: whether the one takes over that it named. */
+bool rv_kin_inherit(struct rv_reaper *r, rv_id id);
 /* NULL: no life there. */
 struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id);
 /* Every turn judges it from now on. */

@@ -80,6 +80,7 @@ void rv_ending_fini(struct rv_engine *g);
 extern const struct rv_reaper_ops rv_heard_of_reaper;
 extern const struct rv_hostlink_ops rv_heard_of_host;
 extern const struct rv_prober_ops rv_heard_of_prober;
+void rv_heard_follow(void *ctx, rv_id id, uint64_t generation, pid_t pid);
 extern const struct rv_notify_ops rv_heard_of_notify;
 
 #endif

@@ -194,6 +194,14 @@ static void main_ended(struct rv_reaper *r, rv_id id, rv_exit how)
 	/* Now or never: the number stays ours only as long as somebody is in the group. */
 	l->group_empty = group_is_empty(l->group);
 	rv_kin_activate(r, id);
+	if (l->heir && rv_kin_inherit(r, id)) {
+		note(r,
+			&(struct rv_tiding){.kind = RV_TOLD_HEIR,
+				.id = id,
+				.generation = l->generation,
+				.pid = l->pid});
+		return;
+	}
 	note(r,
 		&(struct rv_tiding){.kind = RV_TOLD_EXITED,
 			.id = id,
@@ -321,6 +329,10 @@ static void tell(struct rv_reaper *r)
 		case RV_TOLD_EXITED: r->ops->exited(r->ctx, t.id, t.generation, t.how); break;
 		case RV_TOLD_GONE: r->ops->gone(r->ctx, t.id, t.generation); break;
 		case RV_TOLD_HELPER: t.done(t.arg, t.pid, t.how); break;
+		case RV_TOLD_HEIR:
+			if (r->followed)
+				r->followed(r->ctx, t.id, t.generation, t.pid);
+			break;
 		case RV_TOLD_NOTHING: break;
 		}
 	}

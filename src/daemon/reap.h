@@ -37,12 +37,19 @@ void rv_reaper_add_life(
 /* Its main process is a launcher: when that ends with 0 the life goes on, even if nobody seems to be left, until the
    next main process is named, or given up, or the life is asked to leave. Right after add_life. */
 void rv_reaper_expect_heir(struct rv_reaper *r, rv_id id);
+/* Nobody takes over any more, neither whom it left behind nor whom it has named. */
 void rv_reaper_no_heir(struct rv_reaper *r, rv_id id);
 /* From now on `pid` is the main process of this life: its end is what `exited` tells, its session and group are
    the life's. It must be a child of ours that belongs to the life: an orphan, or what was claimed. The main process
    of before, when it still lives, is one of the tree from now on, and its end is told to nobody. False: pid
    is none of these; nothing has changed. */
 bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid);
+/* The life says that `pid`, one of its processes, is its main process from now on: it is at once when it is a child
+   of ours, else from the moment on when the present main process ends and leaves it to us, which then is not the end
+   of the life. True: at once. For the other case `followed` is called, from within a turn. */
+bool rv_reaper_follow(struct rv_reaper *r, rv_id id, pid_t pid);
+void rv_reaper_on_follow(
+	struct rv_reaper *r, void (*followed)(void *ctx, rv_id id, uint64_t generation, pid_t pid));
 /* A child of ours that nothing ties to any life, and that was started since this launcher was, is one of this life
    because something else says so: a pid file, a port. False: it is not such a one. */
 bool rv_reaper_claim(struct rv_reaper *r, rv_id id, pid_t pid);

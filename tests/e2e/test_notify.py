@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness import until
+from harness import alive, children_of, until
 
 # Forwards what the test tells it to NOTIFY_SOCKET, so that a test decides when what is said, and by whom.
 TELLER = r"""
@@ -36,6 +36,14 @@ while True:
         if os.fork() == 0:
             say(what)
             signal.pause()
+    elif how == b"orphan":         # a child of a child that has ended
+        if os.fork() == 0:
+            if os.fork() == 0:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                say(what + b"\nSTATUS=orphan %d" % os.getpid())
+                signal.pause()
+            os._exit(0)
+        os.wait()
     elif how == b"flood":
         for _ in range(int(what)):
             say(b"STATUS=flood")
@@ -432,3 +440,101 @@ def test_a_supervisors_socket_that_cannot_be_told_is_no_reason_to_fail(reeve, pa
     r.wait_ready()
     assert r.term() == 0
     assert ("NOTIFY_SOCKET" in r.stderr) == bool(path)
+
+
+# A daemon of the old kind: what was started forks, names the child, and leaves; or stays.
+FORKS = r"""
+import os, signal, socket, sys, time
+def say(what):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.sendto(what.encode(), os.environ["NOTIFY_SOCKET"])
+how = sys.argv[1]
+child = os.fork()
+if child:
+    say("MAINPID=%d\nREADY=1" % child)
+    if how == "leaves":
+        time.sleep(0.2)
+        os._exit(3)
+    os.wait()
+    os._exit(4)
+if "session" in sys.argv:
+    os.setsid()
+signal.signal(signal.SIGTERM, lambda s, f: (print("child term", flush=True), os._exit(0)))
+while True:
+    time.sleep(0.02)
+"""
+
+
+def forking(reeve, how, more="restart: never"):
+    return reeve("services:\n  a: {command: [/usr/bin/python3, \"${env.TMPDIR}/forks.py\", %s], ready: {notify: true}, %s}\n" % (how, more),
+                 files={"forks.py": FORKS})
+
+
+@pytest.mark.parametrize("how", ["leaves", "leaves, session"])
+def test_a_named_main_process_takes_over_when_the_first_one_leaves(reeve, how):
+    r = forking(reeve, how)
+    first = r.wait_state("a", "ready")["pid"]
+    r.wait_text("a: its main process is pid")
+    now = r.service("a")
+    assert now["state"] == "ready" and now["generation"] == 1 and now["pid"] != first and not os.path.exists("/proc/%d" % first)
+    assert r.ctl("signal", "TERM", "a").returncode == 0  # to the main process
+    s = r.wait_state("a", "exited")
+    assert s["exit"] == {"code": 0}
+    assert r.log("a") == "child term\n"
+
+
+def test_its_death_is_the_death_of_the_service(reeve):
+    r = forking(reeve, "leaves, session", more="restart: {on: failure, delay: 10ms}")
+    r.wait_text("a: its main process is pid")
+    os.kill(r.service("a")["pid"], 9)
+    until("the next life", lambda: r.service("a")["generation"] == 2)
+    assert "a: killed by SIGKILL; next start in" in r.stderr
+    r.wait_state("a", "ready")
+    assert r.term() == 0
+
+
+def test_one_whose_parent_stays_is_named_in_vain(reeve):
+    r = forking(reeve, "stays", more="restart: never, on-give-up: ignore")
+    first = r.wait_state("a", "ready")["pid"]
+    child = until("the child", lambda: children_of(first))[0]
+    assert r.service("a")["pid"] == first
+    os.kill(child, 9)
+    s = r.wait_state("a", "failed")
+    assert s["exit"] == {"code": 4}  # of the one that was started
+
+
+def test_a_main_process_that_is_a_child_of_reeve_takes_over_at_once(started):
+    """The orphan of a fork in the middle: the first main process stays, and is one of the tree from then on."""
+    r = started("services:\n" + teller("a", NOTIFY + ", restart: never"))
+    tell(r, "a", "orphan", "READY=1")
+    first = r.wait_state("a", "ready")["pid"]
+    orphan = int(until("its pid", lambda: r.service("a").get("status_text", "").partition(" ")[2]))
+    until("reeve to have it", lambda: orphan in children_of(r.pid))
+    tell(r, "a", "say", "MAINPID=%d" % orphan)
+    until("the pid to be another", lambda: r.service("a")["pid"] == orphan)
+    assert alive(first)
+    tell(r, "a", "exit", "5")
+    until("the first to be gone", lambda: not alive(first))
+    assert r.service("a")["state"] == "ready"
+    os.kill(orphan, 15)
+    r.wait_state("a", "exited", "failed")
+    assert r.service("a")["exit"] == {"signal": "TERM", "number": 15}
+
+
+def test_a_stranger_is_no_main_process(started):
+    r = started("services:\n" + teller("a", NOTIFY) + "  b: {command: [/bin/sleep, '1000']}\n")
+    b = r.wait_state("b", "ready")["pid"]
+    for pid in (b, os.getpid(), r.pid, 1):
+        tell(r, "a", "say", "MAINPID=%d" % pid)
+    tell(r, "a", "say", "READY=1\nSTATUS=done")
+    says(r, "a", "done")
+    assert r.service("a")["pid"] not in (b, os.getpid(), r.pid, 1)
+    assert "a: MAINPID= on NOTIFY_SOCKET is ignored: it names no process of the service" in r.stderr
+    assert r.term() == 0
+
+
+def test_whoever_was_named_is_asked_to_go_when_the_first_one_goes_at_a_stop(reeve):
+    r = forking(reeve, "stays, session", more="stop: {timeout: 60s}")
+    r.wait_state("a", "ready")
+    assert r.ctl("stop", "a", "--timeout", "20s").returncode == 0
+    assert r.log("a") == "child term\n"
