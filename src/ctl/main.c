@@ -102,7 +102,7 @@ static void follow(const struct rv_words *w, struct rv_call *c, struct rv_pages 
 			rv_show_event(w, params);
 		else if (params && w->json)
 			print_json(params);
-		else if (params)
+		else if (params && pages)
 			rv_pages_add(pages, params);
 		cJSON_Delete(note);
 	}

@@ -349,7 +349,7 @@ void rv_control_files(struct rv_control *k, const struct rv_load *files)
 
 bool rv_control_restore(struct rv_control *k, struct rv_err *e)
 {
-	struct rv_ctlsock fresh;
+	struct rv_ctlsock fresh = {.fd = -1};
 
 	if (rv_ctlsock_is_ours(&k->sock))
 		return true;

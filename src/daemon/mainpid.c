@@ -250,7 +250,7 @@ static void tell_others(const struct search *x)
 
 static enum rv_sought by_tree(struct rv_seek *k, const struct search *x, pid_t *pid)
 {
-	struct rv_proc best;
+	struct rv_proc best = {0};
 	size_t n = choose(x, &best);
 	bool same = n && k->before == best.pid;
 

@@ -17,7 +17,9 @@ void rv_newfile_note(struct rv_newfile *f, const char *path)
 {
 	struct stat st;
 
-	*f = stat(path, &st) ? (struct rv_newfile){0} : of(&st);
+	*f = (struct rv_newfile){0};
+	if (!stat(path, &st))
+		*f = of(&st);
 }
 
 enum rv_newfile_is rv_newfile_look(const struct rv_newfile *f, const char *path, int *error)

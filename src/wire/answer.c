@@ -179,7 +179,7 @@ static void tell_member(
 {
 	bool is_string = cJSON_IsString(json);
 	char *text = json && !is_string ? cJSON_PrintUnformatted(json) : NULL;
-	const char *shown = is_string ? json->valuestring : text;
+	const char *shown = is_string ? cJSON_GetStringValue(json) : text;
 
 	rv_buf_fmt(to, json ? " with %.200s " : " without the member %.200s", m->path);
 	if (shown)

@@ -345,8 +345,8 @@ def test_a_request_has_its_own_bound(served):
 
 def test_a_request_has_no_longer_than_the_budget(served):
     began = time.monotonic()
-    fails(served("/hang", budget="1500ms", timeout="30s"), "not ready within 1500ms", "/hang: no answer within")
-    assert time.monotonic() - began < 8 * harness.SLACK
+    fails(served("/hang", budget="4s", timeout="30s"), "not ready within 4s", "/hang: no answer within")
+    assert time.monotonic() - began < 12 * harness.SLACK
 
 
 def test_the_value_of_a_header_is_shown_nowhere(served):
