@@ -133,7 +133,7 @@ void rv_ports_check(struct rv_whole *w, bool recipes, struct rv_complaints *c)
 /* Of these a process that reeve did not start can give no sign: it has no descriptor of ours. */
 static bool can_ask_a_stranger(const struct rv_check *k)
 {
-	return k->plugin || k->tcp || k->http_url || k->exec;
+	return k->plugin || k->tcp || k->unix_path || k->http_url || k->exec;
 }
 
 void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complaints *c)
@@ -158,7 +158,7 @@ void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complai
 		rv_complain(c, d->if_running_at,
 			"if-running of service '%s' cannot be adopt: nothing would prove who "
 			"answers "
-			"there; give it ready.http, ready.tcp or ready.exec",
+			"there; give it ready.http, ready.tcp, ready.unix or ready.exec",
 			name);
 	if (d->s.listen_count)
 		rv_complain(c, d->if_running_at,

@@ -65,8 +65,8 @@ static enum rv_rpc_outcome judge_down(enum rv_aim aim, const struct rv_entry *e,
 		return look->state == RV_EXITED ? RV_DONE_OK : lost;
 	if (rv_ctl_is_idle(look->state))
 		return RV_DONE_OK;
-	if (look->state == RV_ADOPTED)
-		return lost; /* never signalled */
+	if (look->state == RV_ADOPTED && !held)
+		return lost; /* nobody ends it */
 	if (held &&
 		(look->state == RV_WAITING || look->state == RV_QUEUED ||
 			look->state == RV_BACKOFF))

@@ -19,6 +19,7 @@ struct rv_entry {
 	rv_id id;
 	uint64_t before; /* the generation when the request came */
 	bool was_there; /* it already was what was asked for */
+	bool was_adopted;
 	bool decided;
 	enum rv_rpc_outcome outcome;
 };

@@ -39,6 +39,8 @@ struct rv_wait {
 
 static const char *note(const struct rv_wait *w, const struct rv_entry *e)
 {
+	if (e->was_adopted && w->aim == RV_AIM_STOP)
+		return "reeve did not start it: it runs on, and is not watched any more";
 	if (!e->was_there)
 		return "";
 	return w->aim == RV_AIM_STOP ? "it was not running" : "it was running already";
@@ -302,6 +304,7 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 		w->entries[i].id = ids[i];
 		w->entries[i].before = look.generation;
 		w->entries[i].was_there = is_there(aim, look.state);
+		w->entries[i].was_adopted = look.state == RV_ADOPTED;
 	}
 	seconds = (double)bound_of(w, r) / (double)RV_SEC;
 	ev_timer_init(&w->timer, on_timeout, seconds, 0.);

@@ -13,10 +13,13 @@
 #include "daemon/given.h"
 #include "daemon/notifysock.h"
 #include "daemon/pipes.h"
+#include "daemon/place.h"
 #include "daemon/proc.h"
+#include "daemon/reserved.h"
 #include "daemon/say.h"
 #include "daemon/tell.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 #define START_SLICE (5 * RV_MS) /* spawn no longer than this before the loop looks at the world */
 #define SWEEP_LIMIT (2 * RV_SEC)
@@ -100,6 +103,8 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	else if (look.state != RV_KILLING || !h->asking) /* it was given up, which is told there */
 		rv_tell_state(h, &look, rv_buf_text(&why));
 	remember(g, a, rv_buf_text(&why));
+	if (look.state != RV_STARTING && look.state != RV_ADOPTED)
+		rv_place_part(h);
 	if (look.state == RV_STOPPED)
 		rv_ending_stopped(g, a->id);
 	if (look.state == RV_STOPPED || look.state == RV_FAILED || look.state == RV_EXITED)
@@ -427,6 +432,7 @@ struct rv_engine *rv_engine_create(
 	}
 	g->world.loop = loop;
 	g->world.host = host;
+	g->world.conf = conf;
 	g->conf = conf;
 	g->plan = conf->plan;
 	g->slots = conf->service_count;
@@ -450,9 +456,32 @@ struct rv_engine *rv_engine_create(
 	return g;
 }
 
+/* All ports of all services that bind them by themselves; where the kernel does not keep them, sockets do. */
+static void keep_ports(struct rv_engine *g)
+{
+	rv_auto_free uint16_t *ports = NULL;
+	struct rv_err e;
+	size_t n = 0;
+
+	for (rv_id id = 0; id < g->slots; id++)
+		n += g->conf->services[id].port_count;
+	if (!n)
+		return;
+	ports = calloc(n, sizeof(*ports));
+	n = 0;
+	for (rv_id id = 0; ports && id < g->slots; id++)
+		for (size_t i = 0; i < g->conf->services[id].port_count; i++)
+			ports[n++] = g->conf->services[id].ports[i];
+	g->world.reserved = ports ? rv_reserved_add(ports, n, &e) : NULL;
+	g->world.holds = !g->world.reserved;
+	if (ports && g->world.holds)
+		rv_say(RV_DEBUG, NULL, "%s: they are held by sockets until a start", e.text);
+}
+
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 {
 	rv_ending_begin(g);
+	keep_ports(g);
 	for (rv_id id = 0; id < g->slots; id++)
 		if (g->conf->services[id].name &&
 			!rv_hands_open(&g->hands[id], &g->world, &g->conf->services[id], e))
@@ -477,6 +506,7 @@ void rv_engine_destroy(struct rv_engine *g)
 		for (size_t i = 0; i < g->slots; i++)
 			rv_hands_close(&g->hands[i]);
 	rv_ending_fini(g);
+	rv_reserved_remove(g->world.reserved);
 	if (g->world.notifies)
 		rv_notifysock_end(g->conf->runtime_dir);
 	rv_pipe_empty();

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "daemon/given.h"
-#include "daemon/holder.h"
 #include "daemon/pipes.h"
+#include "daemon/portkeep.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
@@ -164,6 +164,8 @@ bool rv_hands_open(
 	*h = (struct rv_hands){.service = s, .facts.exit = RV_EXIT_UNKNOWN};
 	if (!rv_hands_context(h, w, e) || !open_listeners(h, w, e))
 		return false;
+	if (w->holds && s->port_count)
+		h->keep = rv_portkeep_create(s->ports, s->port_count, &w->arena);
 	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);
 	if (!h->capture)
 		return rv_fail_in(e,
@@ -179,6 +181,8 @@ void rv_hands_close(struct rv_hands *h)
 	if (!h->service)
 		return;
 	rv_prober_destroy(h->prober);
+	rv_guest_destroy(h->guest);
+	rv_portkeep_release(h->keep);
 	rv_notify_destroy(h->notify);
 	rv_capture_close(h->capture);
 	for (size_t i = 0; h->listeners && i < h->service->listen_count; i++)
@@ -234,7 +238,10 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	struct rv_spawned out;
 	bool ok;
 
+	rv_portkeep_release(h->keep);
 	ok = rv_spawn(sp, &out, e);
+	if (!ok)
+		rv_portkeep_hold(h->keep);
 	if (ok) {
 		rv_reaper_add_life(w->reaper, h->service->id, generation, out.pid, mark);
 		if (h->service->type == RV_LAUNCHER)
@@ -255,53 +262,24 @@ static bool spawn(struct rv_hands *h, struct rv_world *w, struct rv_spawn *sp, u
 	return ok;
 }
 
-/* Of the ports that it binds by itself: with a stranger on one, its answers could be the stranger's. */
-static bool ports_are_free(const struct rv_service *s, struct rv_err *e)
+static void forget_proof(struct rv_hands *h)
 {
-	char who[128];
-	pid_t pid;
+	rv_prober_destroy(h->prober);
+	h->prober = NULL;
+	free(h->probe_why);
+	h->probe_why = NULL;
+	h->waits = NULL;
+}
 
-	for (size_t i = 0; i < s->port_count; i++) {
-		if (rv_port_is_free(s->ports[i]))
-			continue;
-		if (!rv_port_holder(s->ports[i], &pid, who, sizeof(who)))
-			snprintf(who, sizeof(who), "a process that we may not see");
-		return rv_fail(e, RV_ERR_START, "cannot start: port %u is already in use by %s",
-			s->ports[i], who);
-	}
+bool rv_hands_prove(
+	struct rv_hands *h, struct rv_world *w, const struct rv_check *check, struct rv_err *e)
+{
+	forget_proof(h);
+	h->prober = rv_prober_create(
+		&w->prober, h->service, h->facts.generation, check, &h->context);
+	if (!h->prober)
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
 	return true;
-}
-
-/* False: somebody else does, and e says who. */
-static bool listens_itself(const struct rv_service *s, struct rv_reaper *r, uint16_t port,
-	const struct rv_pids *life, struct rv_err *e)
-{
-	char who[128];
-	pid_t pid = 0;
-
-	if (rv_port_held_by(port, life->at, life->count) != RV_HELD_NO)
-		return true;
-	if (!rv_port_holder(port, &pid, who, sizeof(who)))
-		snprintf(who, sizeof(who), "a process that we may not see");
-	else if (rv_reaper_owns(r, s->id, pid))
-		return true; /* it came only now */
-	return rv_fail(
-		e, RV_ERR_START, "port %u is listened on by %s, not by this service", port, who);
-}
-
-bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
-{
-	const struct rv_service *s = h->service;
-	struct rv_pids life = {0};
-	bool own = true;
-
-	if (!s->port_count)
-		return true;
-	rv_reaper_list(w->reaper, s->id, &life);
-	for (size_t i = 0; own && i < s->port_count; i++)
-		own = listens_itself(s, w->reaper, s->ports[i], &life, e);
-	rv_pids_fini(&life);
-	return own;
 }
 
 /* What proves this life, and its descriptor for the child: -1 when it has none. */
@@ -310,16 +288,11 @@ static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, s
 	const struct rv_service *s = h->service;
 
 	*ready_fd = -1;
-	rv_prober_destroy(h->prober);
-	h->prober = NULL;
-	free(h->probe_why);
-	h->probe_why = NULL;
-	h->waits = NULL;
+	forget_proof(h);
 	if (!s->has_ready)
 		return true;
-	h->prober = rv_prober_create(&w->prober, s, h->facts.generation, &s->ready, &h->context);
-	if (!h->prober)
-		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (!rv_hands_prove(h, w, &s->ready, e))
+		return false;
 	if (s->ready.log_regex)
 		rv_prober_listen(h->prober, h->capture);
 	if (s->ready.has_fd)
@@ -371,8 +344,6 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 
 	if (!env || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
-	if (!ports_are_free(s, e))
-		return false;
 	h->facts = (struct rv_facts){.generation = generation,
 		.started = rv_now(),
 		.attempt = h->facts.attempt + 1,
@@ -444,6 +415,7 @@ void rv_hands_gone(struct rv_hands *h)
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
 	rv_notify_close(h->notify);
+	rv_portkeep_hold(h->keep);
 	for (size_t i = 0; i < h->service->listen_count; i++) {
 		struct rv_err e;
 

@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "daemon/capture.h"
+#include "daemon/guest.h"
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
 #include "daemon/listen.h"
@@ -40,6 +41,8 @@ struct rv_hands {
 		waits; /* static: what the last check waited for when it was given up; NULL: nothing */
 	struct rv_listener **listeners; /* service->listen_count */
 	struct rv_seek seek; /* for a launcher's daemon */
+	struct rv_portkeep *keep; /* NULL: no port has to be held */
+	struct rv_guest *guest; /* who holds the place of the present life; NULL: nobody */
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
 	const char *const *own_env; /* the context's, by the configuration */
@@ -49,6 +52,7 @@ struct rv_hands {
 	struct rv_given *given_next; /* in their place from the next start on ... */
 	bool given_changes; /* ... when this is set */
 	bool asking; /* its start hook is in flight */
+	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */
@@ -59,6 +63,9 @@ struct rv_world {
 	struct ev_loop *loop;
 	struct rv_reaper *reaper;
 	struct rv_hostlink *host;
+	const struct rv_conf *conf;
+	struct rv_reserved *reserved; /* NULL: none, or not to be had */
+	bool holds; /* ports are held by sockets, for want of the former */
 	struct rv_arena arena; /* accounts, environments */
 	struct rv_prober_env prober;
 	struct rv_notify_env notify;
@@ -83,9 +90,6 @@ void rv_hands_close(struct rv_hands *h);
 /* Starts life `generation`: argv and additions of the recipe (NULL: those of the configuration). */
 bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_recipe *recipe, struct rv_err *e);
-/* Whether nobody else listens on the ports that it binds by itself: then its checks were answered by itself. False: e
-   has the port, pid and command. */
-bool rv_hands_own_ports(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
 /* A launcher has ended with 0: looks for its daemon, once. Why it is not FOUND is in probe_why. */
 enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w);
 /* The main process ended: keep how, drain what it wrote. */
@@ -96,6 +100,9 @@ void rv_hands_followed(struct rv_hands *h, pid_t pid);
 void rv_hands_gone(struct rv_hands *h);
 /* The check in flight, if any, gets no answer. */
 void rv_hands_unanswered(struct rv_hands *h);
+/* What proves this life by `check`, from now on; replaces what proved an earlier one. */
+bool rv_hands_prove(
+	struct rv_hands *h, struct rv_world *w, const struct rv_check *check, struct rv_err *e);
 /* Nothing needs to be proven any more. */
 void rv_hands_proven(struct rv_hands *h);
 

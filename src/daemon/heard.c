@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "daemon/given.h"
+#include "daemon/place.h"
 #include "daemon/say.h"
 
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
@@ -73,6 +74,36 @@ static void on_gone(void *ctx, rv_id id, uint64_t generation)
 	rv_pump_push(g, RV_EV_GONE, id, generation);
 }
 
+/* Nobody is there any more, so that nothing has to be asked a second time. */
+static void on_guest_gone(void *ctx, rv_id id)
+{
+	struct rv_engine *g = ctx;
+	struct rv_hands *h = &g->hands[id];
+
+	if (!h->guest)
+		return;
+	rv_hands_note(&h->why, "%s had port %u and is gone", rv_guest_text(h->guest),
+		rv_guest_port(h->guest));
+	rv_pump_push(g, RV_EV_EXITED, id, h->facts.generation);
+}
+
+static void guest_probed(
+	struct rv_engine *g, struct rv_hands *h, enum rv_verdict v, const char *why)
+{
+	rv_id id = h->service->id;
+
+	if (v == RV_OK)
+		rv_hands_note(&h->probe_why, "%s", "");
+	else
+		rv_hands_note(&h->probe_why, "%s (port %u is listened on by %s)", why,
+			rv_guest_port(h->guest), rv_guest_text(h->guest));
+	if (v != RV_OK && !rv_guest_is_there(h->guest))
+		on_guest_gone(g, id);
+	else
+		rv_pump_verdict(g, RV_EV_PROVED, id, h->facts.generation, RV_HOOK_PROBE, v);
+	h->facts.pid = rv_guest_pid(h->guest);
+}
+
 static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
 {
 	struct rv_engine *g = ctx;
@@ -80,8 +111,12 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 
 	if (!is_present(g, id, generation))
 		return;
+	if (g->hands[id].guest) {
+		guest_probed(g, &g->hands[id], v, why);
+		return;
+	}
 	/* Not for ever: a stranger may go, and if the service gives up its exit says more. */
-	if (v == RV_OK && !rv_hands_own_ports(&g->hands[id], &g->world, &e)) {
+	if (v == RV_OK && !rv_place_is_own(&g->hands[id], &g->world, &e)) {
 		v = RV_RETRY;
 		why = e.text;
 	}
@@ -89,20 +124,42 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
 }
 
+/* Starts it, or finds that somebody else has its place. SPAWN_FAILED: e says why. */
+static enum rv_event_kind begin(struct rv_engine *g, struct rv_hands *h, uint64_t generation,
+	const struct rv_recipe *r, struct rv_err *e)
+{
+	struct rv_tenant tenant;
+	uint16_t port;
+
+	if (h->given && !rv_given_recipe(g, h->service->id, r, e))
+		return RV_EV_SPAWN_FAILED;
+	switch (rv_place_look(h, &g->world, &tenant, &port, e)) {
+	case RV_PLACE_FREE:
+		if (rv_hands_start(h, &g->world, generation, r, e))
+			return RV_EV_SPAWNED;
+		break;
+	case RV_PLACE_GUEST:
+		if (rv_place_adopt(h, &g->world, generation, &tenant, port, on_guest_gone, g, e))
+			return RV_EV_ADOPTED;
+		break;
+	case RV_PLACE_TAKEN: h->facts.generation = generation; break;
+	}
+	return RV_EV_SPAWN_FAILED;
+}
+
 void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const struct rv_recipe *r)
 {
 	struct rv_hands *h = &g->hands[id];
 	struct rv_err e;
+	enum rv_event_kind what = begin(g, h, generation, r, &e);
 
-	if ((!h->given || rv_given_recipe(g, id, r, &e)) &&
-		rv_hands_start(h, &g->world, generation, r, &e)) {
+	if (what == RV_EV_SPAWN_FAILED) {
+		rv_given_note(h, &h->why, e.text);
+	} else {
 		free(h->why); /* of an earlier try */
 		h->why = NULL;
-		rv_pump_push(g, RV_EV_SPAWNED, id, generation);
-		return;
 	}
-	rv_given_note(h, &h->why, e.text);
-	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
+	rv_pump_push(g, what, id, generation);
 }
 
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)

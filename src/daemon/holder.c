@@ -14,9 +14,8 @@
 #define LISTENING 0x0a
 #define TIME_WAIT 0x06
 
-enum { LISTENERS_MAX = 64 }; /* on one port: one an address, or more that share it */
-
 struct row { /* of a table */
+	char address[40]; /* digits */
 	unsigned port, state;
 	unsigned long inode;
 };
@@ -29,8 +28,8 @@ static bool next_row(FILE *f, struct row *row)
 	while (fgets(line, sizeof(line), f))
 		/* NOLINTNEXTLINE(cert-err34-c): the kernel writes no number that does not fit */
 		if (sscanf(line,
-			    " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*u %lu",
-			    &row->port, &row->state, &row->inode) == 3)
+			    " %*u: %39[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*u %*u %lu",
+			    row->address, &row->port, &row->state, &row->inode) == 4)
 			return true;
 	return false;
 }
@@ -72,78 +71,138 @@ bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use)
 	return true;
 }
 
-/* The inodes of all sockets that listen on the port, one an address. */
-static size_t listeners_of(const char *table, uint16_t port, unsigned long *to, size_t room)
+/* The kernel prints words of the machine's own byte order. False: of the other family. */
+static bool read_address(const char *digits, bool v6, uint8_t ip[16])
+{
+	size_t words = v6 ? 4 : 1;
+	char word[9] = "";
+
+	if (strlen(digits) != 8 * words)
+		return false;
+	for (size_t i = 0; i < words; i++) {
+		uint32_t value;
+
+		memcpy(word, digits + 8 * i, 8);
+		value = (uint32_t)strtoul(word, NULL, 16);
+		memcpy(ip + 4 * i, &value, 4);
+	}
+	return true;
+}
+
+/* How well a socket fits the address, as the kernel chooses for a new connection; 0: not at all. An IPv6 socket on all
+   addresses may be for IPv6 only, which the tables do not tell: then nobody got an IPv4 answer from it, and it is the
+   best only if there was none. */
+static int fits(const struct row *row, bool v6, const struct rv_address *to)
+{
+	static const uint8_t zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff};
+	uint8_t ip[16];
+
+	if (row->state != LISTENING || row->port != to->port || !read_address(row->address, v6, ip))
+		return 0;
+	if (to->any)
+		return 1;
+	if (v6 == to->v6) {
+		if (!memcmp(ip, to->ip, v6 ? 16 : 4))
+			return 3;
+		return memcmp(ip, zero, v6 ? 16 : 4) ? 0 : 2;
+	}
+	if (!v6)
+		return 0;
+	if (!memcmp(ip, mapped, 12) && !memcmp(ip + 12, to->ip, 4))
+		return 3;
+	return memcmp(ip, zero, 16) ? 0 : 1;
+}
+
+static void search_listeners(
+	const char *table, bool v6, const struct rv_address *to, int *best, struct rv_sockets *s)
 {
 	FILE *f = fopen(table, "re");
 	struct row row;
-	size_t n = 0;
+	int fit;
 
-	while (f && n < room && next_row(f, &row) && row.state == LISTENING)
-		if (row.port == port)
-			to[n++] = row.inode;
+	/* Those come first. */
+	while (f && next_row(f, &row) && row.state == LISTENING) {
+		fit = fits(&row, v6, to);
+		if (!fit || fit < *best)
+			continue;
+		if (fit > *best)
+			s->count = 0;
+		*best = fit;
+		if (s->count < RV_SOCKETS_MAX)
+			s->inodes[s->count++] = row.inode;
+	}
 	if (f)
 		fclose(f);
-	return n;
 }
 
-static bool is_one_of(const char *link, const unsigned long *inodes, size_t n)
+void rv_port_listeners(const struct rv_address *to, struct rv_sockets *s)
 {
-	char name[64];
+	int best = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "socket:[%lu]", inodes[i]);
-		if (!strcmp(name, link))
-			return true;
-	}
-	return false;
+	s->count = 0;
+	search_listeners("/proc/net/tcp", false, to, &best, s);
+	search_listeners("/proc/net/tcp6", true, to, &best, s);
 }
 
-/* Whether the process has one of these sockets. */
-static enum rv_held process_has(pid_t pid, const unsigned long *inodes, size_t n)
+static void take(struct rv_sockets *s, const char *link)
 {
-	enum rv_held has = RV_HELD_NO;
+	unsigned long inode;
+
+	if (strncmp(link, "socket:[", 8) != 0)
+		return;
+	inode = strtoul(link + 8, NULL, 10);
+	for (size_t i = 0; i < s->count; i++)
+		if (s->inodes[i] == inode)
+			s->inodes[i--] = s->inodes[--s->count];
+}
+
+/* False: what it has is not to be read. One that has ended has nothing. */
+static bool take_of_process(struct rv_sockets *s, pid_t pid)
+{
 	struct dirent *entry;
 	char path[64], link[64];
+	bool all = true;
 	ssize_t len;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return errno == ENOENT || errno == ESRCH ? RV_HELD_NO : RV_HELD_UNKNOWN;
-	while (has != RV_HELD_YES && (entry = readdir(dir))) {
+		return errno == ENOENT || errno == ESRCH;
+	while (s->count && (entry = readdir(dir))) {
 		if (*entry->d_name == '.')
 			continue;
 		len = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
-		if (len < 0 && errno != ENOENT)
-			has = RV_HELD_UNKNOWN;
+		all = all && (len >= 0 || errno == ENOENT);
 		link[len < 0 ? 0 : len] = 0;
-		if (is_one_of(link, inodes, n))
-			has = RV_HELD_YES;
+		take(s, link);
 	}
 	closedir(dir);
-	return has;
+	return all;
+}
+
+enum rv_held rv_sockets_take(struct rv_sockets *s, const pid_t *pids, size_t n)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < n && s->count; i++)
+		all = take_of_process(s, pids[i]) && all;
+	if (!s->count)
+		return RV_HELD_YES;
+	return all ? RV_HELD_NO : RV_HELD_UNKNOWN;
 }
 
 enum rv_held rv_port_held_by(uint16_t port, const pid_t *pids, size_t n)
 {
-	unsigned long inodes[LISTENERS_MAX];
-	size_t count = listeners_of("/proc/net/tcp", port, inodes, LISTENERS_MAX);
-	enum rv_held held = RV_HELD_NO;
+	const struct rv_address any = {.port = port, .any = true};
+	struct rv_sockets s;
+	enum rv_held held;
+	size_t all;
 
-	count += listeners_of("/proc/net/tcp6", port, inodes + count, LISTENERS_MAX - count);
-	if (!count)
-		return RV_HELD_UNKNOWN;
-	for (size_t i = 0; i < n; i++) {
-		enum rv_held has = process_has(pids[i], inodes, count);
-
-		if (has == RV_HELD_YES)
-			return has;
-		if (has == RV_HELD_UNKNOWN)
-			held = has;
-	}
-	return held;
+	rv_port_listeners(&any, &s);
+	all = s.count;
+	held = all ? rv_sockets_take(&s, pids, n) : RV_HELD_UNKNOWN;
+	return s.count < all ? RV_HELD_YES : held;
 }
 
 bool rv_pid_text(pid_t pid, char *to, size_t size)
@@ -161,6 +220,14 @@ bool rv_pid_text(pid_t pid, char *to, size_t size)
 	return true;
 }
 
+static bool has_socket(pid_t pid, unsigned long inode)
+{
+	struct rv_sockets one = {.inodes = {inode}, .count = 1};
+
+	take_of_process(&one, pid);
+	return !one.count;
+}
+
 bool rv_inode_holder(unsigned long inode, pid_t *pid, char *to, size_t size)
 {
 	struct dirent *entry;
@@ -170,7 +237,7 @@ bool rv_inode_holder(unsigned long inode, pid_t *pid, char *to, size_t size)
 	while (dir && !found && (entry = readdir(dir))) {
 		pid_t it = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (it <= 0 || process_has(it, &inode, 1) != RV_HELD_YES)
+		if (it <= 0 || !has_socket(it, inode))
 			continue;
 		*pid = it;
 		found = rv_pid_text(it, to, size);

@@ -25,8 +25,30 @@ bool rv_port_holder(uint16_t port, pid_t *pid, char *to, size_t size);
 /* True when nobody listens on it. */
 bool rv_port_is_free(uint16_t port);
 
+/* A TCP address of this machine, as a client of it names it. */
+struct rv_address {
+	uint8_t ip[16]; /* network order; 4 bytes for IPv4 */
+	uint16_t port;
+	bool v6;
+	bool any; /* whatever the IP address */
+	bool either; /* localhost: if not there, then at ::1 */
+};
+
+#define RV_SOCKETS_MAX 64 /* on one port: one an address, or more that share it */
+
+struct rv_sockets {
+	unsigned long inodes[RV_SOCKETS_MAX];
+	size_t count;
+};
+
+/* Those who may get a connection to it: the sockets that listen on that very address, else those on all addresses; several
+   when they share the port. */
+void rv_port_listeners(const struct rv_address *to, struct rv_sockets *s);
+
 enum rv_held { RV_HELD_NO, RV_HELD_YES, RV_HELD_UNKNOWN };
-/* Whether one of these processes listens on the TCP port. RV_HELD_UNKNOWN: nobody does here (it may be in another
+/* Takes out of `s` what one of the processes has. UNKNOWN: not all that they have could be read, and something is left. */
+enum rv_held rv_sockets_take(struct rv_sockets *s, const pid_t *pids, size_t n);
+/* Whether one of these processes listens on the TCP port, at any address. UNKNOWN: nobody does here (it may be in another
    network), or what they have is not to be read. */
 enum rv_held rv_port_held_by(uint16_t port, const pid_t *pids, size_t n);
 

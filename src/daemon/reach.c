@@ -122,24 +122,29 @@ pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id)
 	return l && !l->reaped ? l->pid : 0;
 }
 
-bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid)
+rv_id rv_reaper_whose(struct rv_reaper *r, pid_t pid)
 {
-	const struct rv_life *l = rv_kin_life(r, id);
 	pid_t self = getpid();
 	struct rv_proc p;
 
-	if (!l)
-		return false;
 	rv_kin_meet(r);
 	for (int i = 0; i < 4096 && pid > 1 && pid != self; i++) {
 		const struct rv_kinsman *k = rv_pidmap_find(&r->known, pid);
+		const struct rv_life *l = k ? rv_kin_life(r, k->id) : NULL;
 
 		if (k)
-			return (k->kin == RV_KIN_MAIN || k->kin == RV_KIN_ORPHAN) && k->id == id &&
-				k->generation == l->generation;
+			return l && (k->kin == RV_KIN_MAIN || k->kin == RV_KIN_ORPHAN) &&
+					k->generation == l->generation
+				? k->id
+				: RV_NO_ID;
 		if (!rv_proc_look(pid, &p))
-			return false;
+			break;
 		pid = p.parent;
 	}
-	return false;
+	return RV_NO_ID;
+}
+
+bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid)
+{
+	return rv_kin_life(r, id) && rv_reaper_whose(r, pid) == id;
 }

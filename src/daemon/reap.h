@@ -94,6 +94,8 @@ void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to);
 void rv_reaper_list(struct rv_reaper *r, rv_id id, struct rv_pids *to);
 /* The main pid, 0: none. */
 pid_t rv_reaper_pid(const struct rv_reaper *r, rv_id id);
+/* Whose life it is a process of, RV_NO_ID: nobody's. */
+rv_id rv_reaper_whose(struct rv_reaper *r, pid_t pid);
 /* True if pid is the life's main process or a descendant of it (walks /proc upwards). */
 bool rv_reaper_owns(struct rv_reaper *r, rv_id id, pid_t pid);
 

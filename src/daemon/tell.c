@@ -133,6 +133,9 @@ void rv_tell_why(
 	case RV_WHY_NONE:
 		if (other && look->state == RV_WAITING)
 			rv_buf_fmt(to, "waits for %s", other);
+		else if (look->state == RV_ADOPTED && h->guest)
+			rv_buf_fmt(to, "reeve did not start it: %s had port %u before",
+				rv_guest_text(h->guest), rv_guest_port(h->guest));
 		else if (look->state == RV_STARTING && h->probe_why && *h->probe_why)
 			rv_buf_str(to, h->probe_why);
 		else
@@ -145,6 +148,7 @@ void rv_tell_why(
 		rv_buf_str(to, rv_why_text(look->why));
 		rv_tell_words(h, ": ", to);
 		break;
+	case RV_WHY_GONE: rv_buf_str(to, h->why ? h->why : rv_why_text(look->why)); break;
 	case RV_WHY_OPERATOR:
 	case RV_WHY_RECREATE:
 	case RV_WHY_RELOAD:
@@ -152,7 +156,6 @@ void rv_tell_why(
 	case RV_WHY_SHUTDOWN:
 	case RV_WHY_BOOT_TIMEOUT:
 	case RV_WHY_UNNEEDED:
-	case RV_WHY_GONE:
 	case RV_WHY_GRACE:
 	case RV_WHY_STUCK: rv_buf_str(to, rv_why_text(look->why)); break;
 	case RV_WHY_COUNT: break;
@@ -242,11 +245,21 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 	case RV_STOPPED: rv_say(h->lived ? RV_INFO : RV_DEBUG, name, "stopped"); break;
 	case RV_UNHEALTHY: rv_say(RV_WARN, name, "unhealthy: %s", why); break;
 	case RV_KILLING: rv_say(RV_WARN, name, "did not stop in time: killed"); break;
-	case RV_ADOPTED: rv_say(RV_INFO, name, "runs already: adopted, never signalled"); break;
+	case RV_ADOPTED:
+		rv_say(RV_INFO, name,
+			"adopted: %s answers as it should; it is not started, and never "
+			"signalled",
+			h->guest ? rv_guest_text(h->guest) : "somebody");
+		break;
 	case RV_WAITING:
 	case RV_QUEUED:
 	case RV_STARTING:
 	case RV_STOPPING:
+		if (h->guest && look->state == RV_STOPPING) {
+			rv_say(RV_INFO, name, "let go: %s was adopted, and runs on",
+				rv_guest_text(h->guest));
+			break;
+		}
 		rv_say(RV_DEBUG, name, "%s%s%s", rv_state_name(look->state), *why ? ": " : "", why);
 		break;
 	case RV_STATE_COUNT: break;

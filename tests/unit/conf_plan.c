@@ -395,11 +395,11 @@ static void who_adopts_needs_a_port_and_a_proof(void **state)
 		const char *keys, *complaint;
 	} t[] = {{"if-running: adopt, ready: {tcp: 80}", no_port}, {"if-running: fail", no_port},
 		{"if-running: adopt, ports: [80]",
-			"nothing would prove who answers there; give it ready.http, ready.tcp or "
-			"ready.exec\n"},
+			"nothing would prove who answers there; give it ready.http, ready.tcp, "
+			"ready.unix or ready.exec\n"},
 		{"if-running: adopt, ports: [80], ready: {fd: auto}",
-			"nothing would prove who answers there; give it ready.http, ready.tcp or "
-			"ready.exec\n"},
+			"nothing would prove who answers there; give it ready.http, ready.tcp, "
+			"ready.unix or ready.exec\n"},
 		{"if-running: adopt, ports: [80], type: task", "a task has to run to its end\n"},
 		{"if-running: adopt, ports: [80], ready: {tcp: 80}, "
 		 "listen: [{name: l, unix: /x}]",

@@ -1,0 +1,176 @@
+/* Whose answer it is: see whose.h. */
+#include "daemon/whose.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/proc.h"
+
+struct life { /* its processes; all but the main one only when they are needed */
+	struct rv_reaper *r;
+	rv_id id;
+	pid_t main;
+	struct rv_pids rest;
+	bool listed;
+};
+
+const char *rv_address_text(const struct rv_address *a, char *to, size_t size)
+{
+	char ip[INET6_ADDRSTRLEN] = "";
+
+	if (a->any) {
+		snprintf(to, size, "port %u", a->port);
+		return to;
+	}
+	inet_ntop(a->v6 ? AF_INET6 : AF_INET, a->ip, ip, sizeof(ip));
+	snprintf(to, size, a->v6 ? "[%s]:%u" : "%s:%u", ip, a->port);
+	return to;
+}
+
+/* To connect to "any address" is to connect to oneself. False: elsewhere, or a name. */
+static bool make_local(struct rv_address *a)
+{
+	static const uint8_t zero[16], one[16] = {[15] = 1}, home[4] = {127, 0, 0, 1};
+
+	if (!memcmp(a->ip, zero, a->v6 ? 16 : 4))
+		memcpy(a->ip, a->v6 ? one : home, a->v6 ? 16 : 4);
+	return a->v6 ? !memcmp(a->ip, one, 16) : a->ip[0] == 127;
+}
+
+bool rv_address_of_url(const char *url, struct rv_address *a)
+{
+	const char *host = strncmp(url, "http://", 7) ? url : url + 7, *end, *port;
+	size_t n = strcspn(host, "/?#");
+	char name[64];
+
+	*a = (struct rv_address){.v6 = *host == '['};
+	host += a->v6;
+	end = a->v6 ? memchr(host, ']', n) : memchr(host, ':', n);
+	if (!end)
+		end = host + n;
+	port = a->v6 && *end ? end + 1 : end;
+	if ((size_t)(end - host) >= sizeof(name))
+		return false;
+	memcpy(name, host, (size_t)(end - host));
+	name[end - host] = 0;
+	a->port = *port == ':' ? (uint16_t)strtoul(port + 1, NULL, 10) : 80;
+	a->either = !strcmp(name, "localhost");
+	if (a->either)
+		strcpy(name, "127.0.0.1");
+	return a->port && inet_pton(a->v6 ? AF_INET6 : AF_INET, name, a->ip) == 1 && make_local(a);
+}
+
+/* Reeve bound it, and keeps it. */
+static bool is_inherited(const struct rv_service *s, const struct rv_address *a)
+{
+	static const uint8_t zero[16];
+
+	for (size_t i = 0; i < s->listen_count; i++) {
+		const struct rv_listen *l = &s->listen[i];
+		size_t n = l->family == RV_TCP6 ? 16 : 4;
+
+		if (l->family == RV_UNIX || l->port != a->port)
+			continue;
+		if (a->any ||
+			((l->family == RV_TCP6) == a->v6 &&
+				(!memcmp(l->ip, a->ip, n) || !memcmp(l->ip, zero, n))))
+			return true;
+	}
+	return false;
+}
+
+static enum rv_held take_of_life(struct rv_sockets *sockets, struct life *l)
+{
+	if (rv_sockets_take(sockets, &l->main, l->main > 0) == RV_HELD_YES)
+		return RV_HELD_YES;
+	if (!l->listed)
+		rv_reaper_list(l->r, l->id, &l->rest);
+	l->listed = true;
+	return rv_sockets_take(sockets, l->rest.at, l->rest.count);
+}
+
+static enum rv_whose judge_tcp(const struct rv_service *s, const struct rv_address *a,
+	struct life *l, unsigned long *inode)
+{
+	struct rv_sockets sockets;
+	enum rv_held held;
+	size_t all;
+
+	*inode = 0;
+	if (is_inherited(s, a))
+		return RV_WHOSE_OWN;
+	rv_port_listeners(a, &sockets);
+	all = sockets.count;
+	held = all ? take_of_life(&sockets, l) : RV_HELD_UNKNOWN;
+	/* Of a declared port it is enough to have a part: on other addresses others may be. */
+	if (held == RV_HELD_YES || (a->any && sockets.count < all))
+		return RV_WHOSE_OWN;
+	*inode = all ? sockets.inodes[0] : 0;
+	return held == RV_HELD_NO ? RV_WHOSE_OTHERS : RV_WHOSE_UNKNOWN;
+}
+
+static enum rv_whose judge(const struct rv_service *s, const struct rv_address *a, struct life *l,
+	unsigned long *inode)
+{
+	const struct rv_address six = {.ip = {[15] = 1}, .port = a->port, .v6 = true};
+	enum rv_whose w = judge_tcp(s, a, l, inode);
+	unsigned long there;
+
+	if (a->either && w != RV_WHOSE_OWN && judge_tcp(s, &six, l, &there) == RV_WHOSE_OWN)
+		return RV_WHOSE_OWN;
+	return w;
+}
+
+struct verdict {
+	enum rv_whose whose; /* the worst so far */
+	struct rv_doubt doubt; /* and where it was found */
+};
+
+static void weigh(
+	struct verdict *v, const struct rv_service *s, const struct rv_address *a, struct life *l)
+{
+	struct rv_doubt doubt = {.at = *a};
+	enum rv_whose w = judge(s, a, l, &doubt.inode);
+
+	if (v->whose == RV_WHOSE_OTHERS || w == RV_WHOSE_OWN || w == v->whose)
+		return;
+	v->whose = w;
+	v->doubt = doubt;
+}
+
+/* A plugin asks at the loopback address; where nobody is there, it has asked somewhere else. */
+static void weigh_home(struct verdict *v, const struct rv_service *s, struct life *l)
+{
+	for (size_t i = 0; i < s->port_count; i++) {
+		struct rv_address a = {.ip = {127, 0, 0, 1}, .port = s->ports[i]};
+		struct rv_sockets sockets;
+
+		rv_port_listeners(&a, &sockets);
+		if (sockets.count)
+			weigh(v, s, &a, l);
+	}
+}
+
+enum rv_whose rv_whose_judge(const struct rv_service *s, const struct rv_check *k,
+	struct rv_reaper *r, struct rv_doubt *doubt)
+{
+	struct life l = {.r = r, .id = s->id, .main = rv_reaper_pid(r, s->id)};
+	struct verdict v = {.whose = RV_WHOSE_OWN};
+	struct rv_address a = {.port = k->tcp_port, .v6 = k->tcp_v6};
+
+	memcpy(a.ip, k->tcp_ip, sizeof(a.ip));
+	if (k->tcp && make_local(&a))
+		weigh(&v, s, &a, &l);
+	if (k->http_url && rv_address_of_url(k->http_url, &a))
+		weigh(&v, s, &a, &l);
+	if (k->plugin)
+		weigh_home(&v, s, &l);
+	for (size_t i = 0; i < s->port_count; i++)
+		weigh(&v, s, &(struct rv_address){.port = s->ports[i], .any = true}, &l);
+	rv_pids_fini(&l.rest);
+	*doubt = v.doubt;
+	return v.whose;
+}

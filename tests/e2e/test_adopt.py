@@ -1,0 +1,149 @@
+"""if-running: who runs already where a service was to be started (R-12, R-13)."""
+import os
+import signal
+
+import pytest
+
+from harness import alive, children_of, until
+from test_ports import SERVER, net, stranger  # noqa: F401 (fixtures)
+
+
+def adopts(port, more="", status=200):
+    return """
+services:
+  s:
+    command: [/bin/sh, -c, 'echo born >> births; exec /usr/bin/python3 server.py %d']
+    working-dir: "${env.TMPDIR}"
+    ports: [%d]
+    ready: {http: {url: "http://127.0.0.1:%d/"}, timeout: 20s}
+    if-running: adopt
+    restart: {delay: 50ms%s}
+    stop: {steps: []}
+  user: {command: [/bin/sleep, "1000"], needs: [s]}
+""" % (port, port, port, more)
+
+
+def is_adopted(r, pid):
+    s = r.wait_state("s", "adopted")
+    assert s["pid"] == pid
+    assert "pid %d (python3)" % pid in s["detail"]
+    return s
+
+
+def test_who_answers_already_is_adopted_and_never_signalled(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port)
+    r = reeve(adopts(port), files={"server.py": SERVER})
+    r.wait_ready()
+    is_adopted(r, other.pid)
+    assert r.service("user")["state"] == "ready", "others may build on it"
+    assert "adopted" in r.ctl("status", "s").stdout
+    for verb in (("signal", "TERM", "s"), ("restart", "s")):
+        got = r.ctl(*verb)
+        assert got.returncode == 1 and "reeve did not start it" in got.stderr, got.stderr
+    is_adopted(r, other.pid)
+    assert r.ctl("start", "s").returncode == 0
+    assert r.term() == 0
+    assert other.proc.poll() is None, "it outlives us"
+    assert r.read("births") == ""
+    assert "adopted: pid %d (python3)" % other.pid in r.stderr
+    assert "let go: pid %d (python3)" % other.pid in r.stderr
+
+
+def test_a_stop_forgets_it_and_says_so(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port)
+    r = reeve(adopts(port), files={"server.py": SERVER})
+    r.wait_ready()
+    got = r.ctl("stop", "s")
+    assert got.returncode == 0, got.stderr
+    assert "reeve did not start it" in got.stdout + got.stderr and "runs on" in got.stdout + got.stderr
+    s = r.wait_state("s", "stopped")
+    assert not s.get("pid")
+    assert r.service("user")["state"] == "waiting", "its dependents went before"
+    assert other.proc.poll() is None
+    assert r.ctl("start", "s").returncode == 0
+    is_adopted(r, other.pid)
+    r.wait_state("user", "ready")
+    assert r.term() == 0
+
+
+@pytest.mark.pid1
+def test_a_background_job_from_before_is_adopted_by_pid_1(reeve, free_port):
+    """As an entry point would do it: it starts a server and then becomes reeve."""
+    port = free_port()
+    r = reeve(adopts(port), files={"server.py": SERVER}, pid1=False,
+              wrap=("unshare", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c",
+                    'env -u STORY_MARK /usr/bin/python3 server.py %d > up & until [ -s up ]; do sleep 0.02; done; exec "$0" "$@"' % port))
+    r.check_leftovers = False  # the namespace takes the job along
+    r.wait_ready()
+    assert r.service("s")["state"] == "adopted"
+    assert r.ctl("shutdown").returncode == 0
+    assert r.wait() == 0
+
+
+def test_when_it_ends_the_restart_policy_starts_our_own(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port)
+    r = reeve(adopts(port), files={"server.py": SERVER})
+    r.wait_ready()
+    user = r.service("user")["pid"]
+    other.end()
+    s = r.wait_state("s", "ready")
+    assert s["pid"] != other.pid and s["restarts"] == 1
+    assert r.read("births") == "born\n"
+    r.wait_state("user", "ready")
+    assert r.service("user")["pid"] != user, "its ground was lost, and came back"
+    r.wait_text("s: pid %d (python3) had port %d and is gone; next start in" % (other.pid, port))
+    assert r.term() == 0
+
+
+def test_when_it_ends_and_nothing_is_restarted_it_has_failed(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port)
+    r = reeve(adopts(port, ", on: never"), files={"server.py": SERVER})
+    r.wait_ready()
+    other.end()
+    assert "is gone" in r.wait_state("s", "failed")["detail"]
+    assert r.read("births") == ""
+    assert r.term() == 0
+
+
+# The server that we knew ends, another process of its own goes on.
+def test_a_server_of_several_processes_is_followed(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port, source=SERVER.replace('flush=True)\n', 'flush=True)\nos.fork()\n', 1))
+    second = until("its second process", lambda: children_of(other.pid))[0]
+    r = reeve(adopts(port), files={"server.py": SERVER})
+    r.wait_ready()
+    first = r.service("s")["pid"]
+    rest = {other.pid: second, second: other.pid}[first]
+    os.kill(first, signal.SIGKILL)
+    until("the other one", lambda: r.service("s")["pid"] == rest)
+    is_adopted(r, rest)
+    assert r.term() == 0
+    assert alive(rest)
+    os.kill(rest, signal.SIGKILL)
+
+
+def test_who_does_not_pass_the_check_is_not_adopted_and_is_named(reeve, free_port, stranger):  # noqa: F811
+    port = free_port()
+    other = stranger(port, source=SERVER.replace("200 OK", "503 Busy"))
+    r = reeve(adopts(port).replace("20s", "300ms"), files={"server.py": SERVER})
+    assert r.wait() == 10
+    assert "not ready within 300ms" in r.stderr
+    assert "(port %d is listened on by pid %d (python3))" % (port, other.pid) in r.stderr
+    assert r.read("births") == ""
+
+
+def test_a_process_of_another_service_is_a_conflict_and_not_adopted(reeve, free_port):
+    port = free_port()
+    r = reeve(adopts(port).replace("  user:", """    needs: [thief]
+  thief:
+    command: [/usr/bin/python3, server.py, "%d"]
+    working-dir: "${env.TMPDIR}"
+    ready: {http: {url: "http://127.0.0.1:%d/"}}
+  user:""" % (port, port)), files={"server.py": SERVER})
+    assert r.wait() == 10
+    assert "s: failed: cannot start: port %d is already in use by pid" % port in r.stderr
+    assert "of service thief" in r.stderr
