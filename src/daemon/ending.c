@@ -36,6 +36,11 @@ static void on_warning(void *ctx, const char *service, const char *text)
 {
 	struct rv_engine *g = ctx;
 
+	const char *first = rv_pump_name(g, g->ending.id);
+
+	/* What failed by its timeout has failed when it is gone, which is later. */
+	if (service && first && !strcmp(service, first) && !strncmp(text, "failed: ", 8))
+		return;
 	if (g->ending.closing)
 		keep_beside(&g->ending, service, text);
 }

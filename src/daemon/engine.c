@@ -102,6 +102,8 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 		rv_say(RV_WARN, h->service->name, "killed");
 	else if (look.state != RV_KILLING || !h->asking) /* it was given up, which is told there */
 		rv_tell_state(h, &look, rv_buf_text(&why));
+	if (look.state == RV_READY && !why.len)
+		rv_tell_took(&look, &why);
 	remember(g, a, rv_buf_text(&why));
 	if (look.state != RV_STARTING && look.state != RV_ADOPTED)
 		rv_place_part(h);

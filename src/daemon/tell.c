@@ -1,6 +1,7 @@
 /* Sentences: see tell.h. */
 #include "daemon/tell.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -214,17 +215,36 @@ static void parts(const struct rv_look *look, struct rv_buf *to)
 				rv_text_dur(us[i] / 1000 * RV_MS, time, sizeof(time)));
 }
 
+/* Not by the clock of the life: that may be over already. */
+static const char *took(const struct rv_look *look, char *to, size_t size)
+{
+	rv_time all = ((rv_time)look->spawn_us + look->proof_us + look->init_us) / 1000 * RV_MS;
+
+	if (!all)
+		return "at once";
+	snprintf(to, size, "after ");
+	rv_text_dur(all, to + strlen(to), size - strlen(to));
+	return to;
+}
+
+void rv_tell_took(const struct rv_look *look, struct rv_buf *to)
+{
+	struct rv_buf where = {0};
+	char time[40];
+
+	parts(look, &where);
+	rv_buf_fmt(to, "%s%s", took(look, time, sizeof(time)), rv_buf_text(&where));
+	rv_buf_fini(&where);
+}
+
 static void became_ready(const struct rv_hands *h, const struct rv_look *look)
 {
-	/* not by the clock of the life: that may be over already */
-	rv_time took = ((rv_time)look->spawn_us + look->proof_us + look->init_us) / 1000 * RV_MS;
 	struct rv_buf where = {0};
-	char time[32];
+	char time[40];
 
-	rv_text_dur(took, time, sizeof(time));
 	parts(look, &where);
-	rv_say(RV_INFO, h->service->name, "ready %s%s (pid %d%s)%s", took ? "after " : "at once",
-		took ? time : "", (int)h->facts.pid, rv_buf_text(&where),
+	rv_say(RV_INFO, h->service->name, "ready %s (pid %d%s)%s", took(look, time, sizeof(time)),
+		(int)h->facts.pid, rv_buf_text(&where),
 		look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
 	rv_buf_fini(&where);
 }

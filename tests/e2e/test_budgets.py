@@ -82,6 +82,8 @@ def test_status_tells_where_the_time_of_each_start_went(mixed):
     assert all(0 < got[name]["spawn_ms"] < 2000 for name in ("told", "late", "task")), got
     assert got["never"] == {"spawn_ms": None, "ready_ms": None, "init_ms": None}
     assert re.search(r"told: ready after \S+ \(pid \d+;.* init [\d.]+m?s\)", r.stderr), r.stderr
+    told = [e for e in r.ctl("events", "-n", "0").stdout.splitlines() if " told ready" in e]
+    assert re.search(r": after \S+;.* init [\d.]+m?s$", told[0]), told
     assert r.ctl("stop", "late").returncode == 0
     assert r.service("late")["durations"] == got["late"], "they are kept when it is over"
     assert r.term() == 0

@@ -149,6 +149,18 @@ services:
     assert got["boot_ms"] >= 700
 
 
+# It fails when its time is over, and is gone a little later: that is one error.
+def test_a_timeout_is_told_once(reeve, free_port):
+    r = reeve(SETTING % "" + """
+services:
+  a: {command: [/bin/sleep, "1000"], ready: {tcp: "127.0.0.1:%d", timeout: 300ms}}
+""" % free_port())
+    assert r.wait() == 10
+    got = report(r)
+    assert got["service"] == "a" and re.match(r"not ready within 300ms; last check: .*refused", got["why"]), got
+    assert got["secondary"] == [] and got["exit"] is None, got
+
+
 def test_an_end_on_request_is_told_in_the_file_and_only_then_in_the_log(reeve):
     text = "services: {a: {command: [/bin/sleep, '1000']}}"
     r = reeve(SETTING % "" + text)
