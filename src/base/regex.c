@@ -475,7 +475,7 @@ static __attribute__((noinline)) void find_first(struct rv_regex *x)
 	struct walk w;
 
 	w.x = x;
-	memset(w.seen, 0, x->count * sizeof(w.seen[0]));
+	memset(w.seen, 0, sizeof(w.seen));
 	w.step = 1;
 	if (enter(&w, &begin, 0, false, true)) /* it matches nothing at all, or at the end */
 		return;
