@@ -39,7 +39,7 @@ def test_an_assertion_inside_a_fake_server_fails_the_test(tmp_path):
     assert got.returncode == 1 and "AssertionError: asked for /wrong" in got.stdout, got.stdout
 
 
-# and with reeve as the one who asks
+# and with reeve as the one who asks (and who sees that it is not the service that answers)
 def test_reeve_asks_a_fake_for_what_it_was_told(reeve, fake):
     asked = []
 
@@ -49,8 +49,9 @@ def test_reeve_asks_a_fake_for_what_it_was_told(reeve, fake):
         return 200, b"yes"
 
     r = reeve("services: {a: {command: [/bin/sleep, '1000'], ready: {http: {url: '%s/ready?full=1'}}}}" % fake(answer))
-    r.wait_ready()
-    assert asked == ["/ready?full=1"]
+    r.wait_socket()
+    harness.until("the owner of the answer", lambda: "listened on by pid %d" % os.getpid() in r.service("a").get("detail", ""))
+    assert set(asked) == {"/ready?full=1"}
     assert r.term() == 0
 
 
