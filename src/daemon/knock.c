@@ -123,7 +123,7 @@ enum rv_knocked rv_knock_unix(struct rv_knock *k, const char *path, int *error)
 		*error = ENAMETOOLONG;
 		return RV_KNOCK_NO;
 	}
-	strcpy(to.sun_path, path);
+	memcpy(to.sun_path, path, strlen(path) + 1);
 	*error = EPROTOTYPE; /* it is a socket of another type */
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && *error == EPROTOTYPE; i++)
 		if (connect_unix(types[i], &to, &k->peer, error))

@@ -449,8 +449,10 @@ def say(what):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.sendto(what.encode(), os.environ["NOTIFY_SOCKET"])
 how = sys.argv[1]
+armed, arm = os.pipe()
 child = os.fork()
 if child:
+    os.read(armed, 1)
     say("MAINPID=%d\nREADY=1" % child)
     if how == "leaves":
         time.sleep(0.2)
@@ -460,6 +462,7 @@ if child:
 if "session" in sys.argv:
     os.setsid()
 signal.signal(signal.SIGTERM, lambda s, f: (print("child term", flush=True), os._exit(0)))
+os.write(arm, b"x")
 while True:
     time.sleep(0.02)
 """
