@@ -51,9 +51,9 @@ static void hide_sent(const struct rv_want *w, char *text, size_t *n)
 		hide(text, n, w->send, strlen(w->send));
 }
 
-static void show(struct rv_buf *to, const char *text, size_t n, const char *mark)
+static void quote(struct rv_buf *to, const char *text, size_t n)
 {
-	rv_buf_str(to, mark);
+	rv_buf_str(to, "\"");
 	for (size_t i = 0, end; i < n && i < SHOWN; i = end + 1) {
 		/* A newline would break the sentence; all else that is no letter is made visible. */
 		for (end = i; end < n && end < SHOWN && text[end] != '\n';)
@@ -62,33 +62,22 @@ static void show(struct rv_buf *to, const char *text, size_t n, const char *mark
 		if (end < n && end < SHOWN)
 			rv_buf_str(to, "\\n");
 	}
-	rv_buf_fmt(to, "%s%s", n > SHOWN ? "..." : "", mark);
-}
-
-static void quote(struct rv_buf *to, const char *text, size_t n)
-{
-	show(to, text, n, "\"");
+	rv_buf_str(to, n > SHOWN ? "...\"" : "\"");
 }
 
 /* A piece of the answer. */
-static void piece(
-	struct rv_buf *to, const struct rv_want *w, const char *text, size_t n, const char *mark)
+static void quote_answer(struct rv_buf *to, const struct rv_want *w, const char *text, size_t n)
 {
 	char *copy = malloc(n + 1);
 
 	if (!copy) {
-		rv_buf_str(to, "...");
+		rv_buf_str(to, "\"...\"");
 		return;
 	}
 	memcpy(copy, text, n);
 	hide_sent(w, copy, &n);
-	show(to, copy, n, mark);
+	quote(to, copy, n);
 	free(copy);
-}
-
-static void quote_answer(struct rv_buf *to, const struct rv_want *w, const char *text, size_t n)
-{
-	piece(to, w, text, n, "\"");
 }
 
 /* ---- the status ------------------------------------------------------------------------------ */
@@ -174,24 +163,35 @@ static bool equals(const cJSON *json, const struct rv_member *m)
 	return true;
 }
 
+/* Only scalars are shown: what is within others may be what was sent, written in another way. */
+static void tell_found(struct rv_buf *to, const struct rv_want *w, const cJSON *json)
+{
+	if (cJSON_IsString(json))
+		quote_answer(to, w, json->valuestring, strlen(json->valuestring));
+	else if (cJSON_IsNumber(json))
+		rv_buf_fmt(to, "%.15g", json->valuedouble);
+	else if (cJSON_IsBool(json))
+		rv_buf_str(to, cJSON_IsTrue(json) ? "true" : "false");
+	else
+		rv_buf_str(to,
+			cJSON_IsNull(json)	      ? "null"
+				: cJSON_IsArray(json) ? "a list"
+						      : "an object");
+}
+
 static void tell_member(
 	struct rv_buf *to, const struct rv_want *w, const struct rv_member *m, const cJSON *json)
 {
-	bool is_string = cJSON_IsString(json);
-	char *text = json && !is_string ? cJSON_PrintUnformatted(json) : NULL;
-	const char *shown = is_string ? cJSON_GetStringValue(json) : text;
-
 	rv_buf_fmt(to, json ? " with %.200s " : " without the member %.200s", m->path);
-	if (shown)
-		piece(to, w, shown, strlen(shown), is_string ? "\"" : "");
-	if (m->kind != RV_MEMBER_THERE) {
-		rv_buf_str(to, json ? ", expected " : ", expected to be ");
-		if (m->kind == RV_MEMBER_STRING)
-			quote(to, m->value, strlen(m->value));
-		else
-			rv_buf_str(to, m->value);
-	}
-	cJSON_free(text);
+	if (json)
+		tell_found(to, w, json);
+	if (m->kind == RV_MEMBER_THERE)
+		return;
+	rv_buf_str(to, json ? ", expected " : ", expected to be ");
+	if (m->kind == RV_MEMBER_STRING)
+		quote(to, m->value, strlen(m->value));
+	else
+		rv_buf_str(to, m->value);
 }
 
 static bool judge_json(const struct rv_want *w, const struct rv_answer *a, struct rv_buf *why)

@@ -55,7 +55,11 @@ check_PROGRAMS += tests/unit/wire_host
 tests_unit_wire_host_SOURCES = tests/unit/wire_host.c
 tests_unit_wire_host_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_wire_host_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/wire_host
+check_PROGRAMS += tests/unit/wire_answer
+tests_unit_wire_answer_SOURCES = tests/unit/wire_answer.c
+tests_unit_wire_answer_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_wire_answer_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS)
+TESTS += tests/unit/wire_host tests/unit/wire_answer
 endif
 
 if HAVE_CMOCKA

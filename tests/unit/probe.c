@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon/closed.h"
@@ -73,6 +75,9 @@ struct world {
 	struct rv_service service;
 	struct rv_check check;
 	struct rv_want want;
+	struct rv_capture *capture;
+	struct rv_arena arena;
+	char dir[40];
 	struct rv_spawn context;
 	struct rv_prober_env env;
 	struct rv_prober *p;
@@ -144,6 +149,8 @@ static int setup(void **state)
 	ev_timer_init(&w->bound, on_bound, 0., 0.);
 	w->service = (struct rv_service){.id = 7, .name = "t"};
 	w->context = (struct rv_spawn){.env = child_env, .umask = -1};
+	strcpy(w->dir, "/tmp/rv-probe-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
 	w->env = (struct rv_prober_env){w->loop, w->reaper, &w->host, &ops, w};
 	*state = w;
 	return 0;
@@ -153,7 +160,13 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 
+	char command[60];
+
 	rv_prober_destroy(w->p);
+	rv_capture_close(w->capture);
+	rv_arena_fini(&w->arena);
+	snprintf(command, sizeof(command), "rm -r %s", w->dir);
+	assert_int_equal(system(command), 0);
 	rv_reaper_sweep(w->reaper, RV_SEC);
 	rv_reaper_destroy(w->reaper);
 	ev_signal_stop(w->loop, &w->chld);
@@ -360,6 +373,232 @@ static void a_connect_that_meets_itself_is_not_an_answer(void **state)
 	attempt(w, RV_SEC);
 	snprintf(why, sizeof(why), "tcp %s: connection refused", w->check.tcp);
 	assert_answer(w, RV_RETRY, why);
+}
+
+/* ---- unix */
+
+static int unix_socket(struct world *w, int type)
+{
+	static struct sockaddr_un a;
+	static int number;
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	a = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/sock%d", w->dir, number++);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	w->check.unix_path = a.sun_path;
+	return fd;
+}
+
+static void a_unix_socket_is_ready_when_somebody_listens(void **state)
+{
+	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	struct world *w = *state;
+	char why[200];
+
+	for (size_t i = 0; i < 2; i++) {
+		int fd = unix_socket(w, types[i]);
+
+		create(w);
+		attempt(w, RV_SEC);
+		snprintf(why, sizeof(why), "unix %s: connection refused", w->check.unix_path);
+		assert_answer(w, RV_RETRY, why);
+		listen(fd, 0);
+		attempt(w, RV_SEC);
+		assert_answer(w, RV_OK, "");
+		attempt(w, RV_SEC); /* the last one was not accepted */
+		snprintf(why, sizeof(why), "unix %s: its queue is full: nobody accepts",
+			w->check.unix_path);
+		assert_answer(w, RV_RETRY, why);
+		rv_prober_destroy(w->p);
+		w->p = NULL;
+		close(fd);
+	}
+}
+
+static void a_datagram_socket_is_ready_when_it_is_bound(void **state)
+{
+	struct world *w = *state;
+	int fd = unix_socket(w, SOCK_DGRAM);
+	char why[200];
+
+	create(w);
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_OK, "");
+	close(fd);
+	attempt(w, RV_SEC);
+	snprintf(why, sizeof(why), "unix %s: connection refused", w->check.unix_path);
+	assert_answer(w, RV_RETRY, why);
+	unlink(w->check.unix_path);
+	attempt(w, RV_SEC);
+	snprintf(why, sizeof(why), "unix %s: no such file or directory", w->check.unix_path);
+	assert_answer(w, RV_RETRY, why);
+}
+
+/* ---- file */
+
+static void ask_file(struct world *w, enum rv_verdict v, const char *text)
+{
+	char why[200];
+
+	attempt(w, RV_SEC);
+	snprintf(why, sizeof(why), "file %s: %s", w->check.file, text);
+	assert_answer(w, v, v == RV_OK ? "" : why);
+}
+
+static void touch(const char *path, long second)
+{
+	const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
+
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_file_counts_once_it_is_there_or_another(void **state)
+{
+	struct world *w = *state;
+	char path[100], other[110];
+
+	snprintf(path, sizeof(path), "%s/made", w->dir);
+	snprintf(other, sizeof(other), "%s.new", path);
+	w->check.file = path;
+	w->check.file_anew = true;
+	create(w);
+	ask_file(w, RV_RETRY, "no such file or directory");
+	touch(path, 1000);
+	ask_file(w, RV_OK, "");
+	rv_prober_destroy(w->p);
+	create(w); /* the next life */
+	ask_file(w, RV_RETRY, "as it was before the start");
+	assert_int_equal(chmod(path, 0644), 0);
+	ask_file(w, RV_RETRY, "as it was before the start");
+	touch(path, 999); /* written, though with an older time */
+	ask_file(w, RV_OK, "");
+	touch(path, 1000);
+	ask_file(w, RV_RETRY, "as it was before the start");
+	assert_int_equal(truncate(path, 1), 0);
+	touch(path, 1000);
+	ask_file(w, RV_OK, "");
+	assert_int_equal(truncate(path, 0), 0);
+	touch(path, 1000);
+	ask_file(w, RV_RETRY, "as it was before the start");
+	touch(other, 1000);
+	assert_int_equal(rename(other, path), 0);
+	ask_file(w, RV_OK, "");
+	w->check.file_anew = false; /* as a check of health wants it */
+	rv_prober_destroy(w->p);
+	create(w);
+	ask_file(w, RV_OK, "");
+	unlink(path);
+	ask_file(w, RV_RETRY, "no such file or directory");
+}
+
+/* ---- log-line */
+
+static void listen_to(struct world *w, const char *pattern, int *out, int *err)
+{
+	static const struct rv_log_conf nowhere = {.kind = RV_LOG_NULL};
+	struct rv_err e;
+
+	w->capture = rv_capture_open(w->loop, &nowhere, "t", &e);
+	assert_non_null(w->capture);
+	w->check.log_line = pattern;
+	w->check.log_regex = rv_regex_compile(&w->arena, pattern, &e);
+	assert_non_null(w->check.log_regex);
+	create(w);
+	rv_prober_listen(w->p, w->capture);
+	assert_true(rv_capture_begin(w->capture, out, err, &e));
+	*out = dup(*out);
+	*err = dup(*err);
+	rv_capture_spawned(w->capture);
+}
+
+static void put(int fd, const char *text)
+{
+	assert_true(rv_write_all(fd, text, strlen(text)));
+}
+
+static void a_line_of_either_stream_is_ready(void **state)
+{
+	struct world *w = *state;
+	int out, err;
+
+	listen_to(w, "^ready$", &out, &err);
+	attempt(w, RV_MS);
+	put(out, "not ready\nready not\nrea");
+	put(err, "ready or not\n");
+	assert_false(wait_for(w, 0.05)); /* a passive kind knows no timeout of an attempt */
+	assert_non_null(strstr(rv_prober_waits(w->p), "log-line"));
+	put(err, "dy\n"); /* of the other stream: no end of that line */
+	assert_false(wait_for(w, 0.02));
+	put(out, "dy\r\n");
+	assert_answer(w, RV_OK, "");
+	attempt(w, RV_MS); /* it stays so */
+	assert_answer(w, RV_OK, "");
+	close(out);
+	close(err);
+}
+
+static void a_line_that_came_before_it_was_asked_is_ready(void **state)
+{
+	struct world *w = *state;
+	int out, err;
+
+	listen_to(w, "ready", &out, &err);
+	put(err, "it is ready now\n");
+	assert_false(wait_for(w, 0.02));
+	attempt(w, RV_SEC);
+	assert_answer(w, RV_OK, "");
+	close(out);
+	close(err);
+}
+
+static void a_line_of_an_earlier_life_is_not_ready(void **state)
+{
+	struct world *w = *state;
+	int out, err, out2, err2;
+	struct rv_err e;
+
+	listen_to(w, "ready", &out, &err);
+	rv_prober_destroy(w->p);
+	create(w);
+	rv_prober_listen(w->p, w->capture);
+	put(out, "ready\n"); /* still in the pipe when the next life begins */
+	assert_true(rv_capture_begin(w->capture, &out2, &err2, &e));
+	attempt(w, RV_SEC);
+	put(err, "ready\n"); /* of what is left of the earlier one */
+	assert_false(wait_for(w, 0.05));
+	put(err2, "ready\n");
+	assert_answer(w, RV_OK, "");
+	close(out);
+	close(err);
+}
+
+/* Longer than what is passed on at once: only its own ends are ends of it. */
+static void pieces_of_a_long_line_are_one_line(void **state)
+{
+	struct world *w = *state;
+	char *big = malloc(RV_CAPTURE_LINE);
+	int out, err;
+
+	listen_to(w, "^ready|ready$", &out, &err);
+	attempt(w, RV_SEC);
+	memset(big, 'x', RV_CAPTURE_LINE);
+	memcpy(big + RV_CAPTURE_LINE - 5, "ready", 5);
+	assert_true(fcntl(out, F_SETPIPE_SZ, 4 * RV_CAPTURE_LINE) >= 4 * RV_CAPTURE_LINE);
+	assert_true(rv_write_all(
+		out, big, RV_CAPTURE_LINE)); /* $ would match at the end of this piece */
+	put(out, "ready ... \n"); /* and ^ at the beginning of this one */
+	assert_false(wait_for(w, 0.05));
+	assert_true(rv_write_all(out, big, RV_CAPTURE_LINE));
+	memcpy(big, "\nready", 6);
+	assert_true(rv_write_all(out, big, 6));
+	assert_false(wait_for(w, 0.05));
+	put(out, "\n");
+	assert_answer(w, RV_OK, "");
+	free(big);
+	close(out);
+	close(err);
 }
 
 /* ---- http and plugin */
@@ -665,6 +904,13 @@ int main(void)
 		CASE(a_cancelled_attempt_says_nothing),
 		CASE(a_tcp_port_that_is_refused_is_asked_again),
 		CASE(a_tcp_port_that_does_not_answer_times_out),
+		CASE(a_unix_socket_is_ready_when_somebody_listens),
+		CASE(a_datagram_socket_is_ready_when_it_is_bound),
+		CASE(a_file_counts_once_it_is_there_or_another),
+		CASE(a_line_of_either_stream_is_ready),
+		CASE(a_line_that_came_before_it_was_asked_is_ready),
+		CASE(a_line_of_an_earlier_life_is_not_ready),
+		CASE(pieces_of_a_long_line_are_one_line),
 		CASE(http_is_asked_of_the_host_and_its_answer_passed_on),
 		CASE(the_host_is_not_asked_for_a_url_where_nobody_listens),
 		CASE(the_host_is_asked_once_a_second_even_where_nobody_seems_to_listen),
