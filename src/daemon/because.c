@@ -35,8 +35,13 @@ static void name_check(const struct rv_service *s, struct rv_buf *to)
 {
 	char url[URL_SHOWN];
 
-	if (s->ready.http_url)
-		rv_buf_fmt(to, "GET %s", rv_text_url(s->ready.http_url, url, sizeof(url)));
+	if (s->ready.http)
+		rv_buf_fmt(to, "%s %s", s->ready.http->method,
+			rv_text_url(s->ready.http_url, url, sizeof(url)));
+	else if (s->ready.file)
+		rv_buf_fmt(to, "file %s", s->ready.file);
+	else if (s->ready.unix_path)
+		rv_buf_fmt(to, "unix %s", s->ready.unix_path);
 	else if (s->ready.tcp)
 		rv_buf_fmt(to, "tcp %s", s->ready.tcp);
 	else if (s->ready.plugin)

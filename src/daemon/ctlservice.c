@@ -190,6 +190,48 @@ static void put_main_pid(const struct sheet *p, const struct rv_service *s)
 	}
 }
 
+/* NULL: nothing. */
+static void put_text(const struct sheet *p, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	put_key(p->to, key);
+	put_masked(p, text);
+}
+
+static void put_statuses(struct rv_buf *to, const char *key, struct rv_status_list list)
+{
+	if (!list.count)
+		return;
+	put_key(to, key);
+	for (uint32_t i = 0; i < list.count; i++)
+		rv_buf_fmt(to, "%s[%u,%u]", i ? "," : "[", (unsigned)list.at[i].from,
+			(unsigned)list.at[i].to);
+	RV_JSON_LIT(to, "]");
+}
+
+/* What is not the usual. Values of headers, and what is sent, are nobody's to see. */
+static void put_want(const struct sheet *p, const struct rv_want *w)
+{
+	if (strcmp(w->method, "GET") != 0)
+		put_str(p->to, "http_method", w->method);
+	if (w->headers)
+		put_key(p->to, "http_headers");
+	for (size_t i = 0; w->headers && w->headers[i]; i++) {
+		rv_buf_str(p->to, i ? "," : "[");
+		rv_json_strn(p->to, w->headers[i], strcspn(w->headers[i], ":"));
+	}
+	if (w->headers)
+		rv_buf_str(p->to, w->headers[0] ? "]" : "[]");
+	put_statuses(p->to, "http_status", w->status);
+	put_statuses(p->to, "http_retry_status", w->retry);
+	put_statuses(p->to, "http_fail_status", w->fail);
+	put_text(p, "http_body", w->body);
+	put_text(p, "http_regex", w->regex);
+	if (w->json_count)
+		put_int(p->to, "http_members", w->json_count);
+}
+
 static void put_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
@@ -205,12 +247,14 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 		put_int(p->to, "fd", k->fd);
 	if (k->notify)
 		put_str(p->to, "notify", k->notify == RV_NOTIFY_MAIN ? "main" : "tree");
+	put_text(p, "log_line", k->log_line);
+	put_text(p, "file", k->file);
+	put_text(p, "unix", k->unix_path);
 	if (k->tcp)
 		put_str(p->to, "tcp", k->tcp);
-	if (k->http_url) {
-		put_key(p->to, "http");
-		put_masked(p, k->http_url);
-	}
+	put_text(p, "http", k->http_url);
+	if (k->http)
+		put_want(p, k->http);
 	if (k->exec) {
 		put_key(p->to, "exec");
 		put_words(p, k->exec);

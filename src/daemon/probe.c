@@ -344,13 +344,13 @@ static enum asked ask_tcp(struct rv_prober *p)
 
 static void say_closed(struct rv_prober *p)
 {
-	char url[URL_SHOWN];
+	char what[URL_SHOWN + 20];
 
 	if (p->kind == KIND_PLUGIN)
 		snprintf(p->why, sizeof(p->why), "%s", p->closed_why ? p->closed_why : "");
 	else
-		snprintf(p->why, sizeof(p->why), "GET %s: %s",
-			rv_text_url(p->check->http_url, url, sizeof(url)), strerror(ECONNREFUSED));
+		snprintf(p->why, sizeof(p->why), "%s: %s", subject(p, what, sizeof(what)),
+			strerror(ECONNREFUSED));
 }
 
 static enum asked ask_where_open(struct rv_prober *p)

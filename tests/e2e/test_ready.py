@@ -110,6 +110,7 @@ def test_a_line_of_either_stream_is_ready_wherever_the_log_goes(reeve, log, stre
     r = script(reeve, ["echo not ready yet >&" + stream, WAIT % "go", "echo ready on port 80 >&" + stream, "exec sleep 1000"],
                "log-line: '^ready on port [0-9]+$'", "    log: %s\n" % log)
     is_starting(r, "no line of its output")
+    assert "no line of its output has a match for ready.log-line" in r.ctl("why", "s").stdout
     r.write("go", "")
     r.wait_ready()
     assert r.term() == 0
@@ -355,9 +356,10 @@ def test_the_value_of_a_header_is_shown_nowhere(served):
     assert "s3cret" not in r.stderr
     r = served("/503", headers={"Authorization": "Bearer ${env.API_TOKEN}"}, env={"API_TOKEN": "a-s3cret"})
     is_starting(r, "answered 503")
-    plan = r.ctl("plan").stdout
+    plan, listed = r.ctl("plan").stdout, r.ctl("plan", "--json").stdout
     assert "with Authorization" in plan
-    assert "s3cret" not in plan + r.ctl("status", "--json").stdout + r.stderr
+    assert json.loads(listed)["services"][0]["ready"]["http_headers"] == ["Authorization"]
+    assert "s3cret" not in plan + listed + r.ctl("status", "--json").stdout + r.ctl("why", "s").stdout + r.stderr
     assert r.term() == 0
 
 
