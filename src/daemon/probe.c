@@ -231,6 +231,25 @@ const char *rv_prober_waits(const struct rv_prober *p)
 	return p->kind == KIND_FD ? "no line has come on the ready descriptor" : NULL;
 }
 
+const char *rv_prober_asks(const struct rv_prober *p)
+{
+	if (!p->open)
+		return NULL;
+	switch (p->kind) {
+	case KIND_TCP: return "no answer to ready.tcp yet";
+	case KIND_HTTP: return "no answer to ready.http yet";
+	case KIND_PLUGIN: return "no answer to the probe of the plugin yet";
+	case KIND_EXEC: return "ready.exec has not ended yet";
+	case KIND_FD:
+	case KIND_NOTIFY:
+	case KIND_LOG:
+	case KIND_FILE:
+	case KIND_UNIX:
+	case KIND_END: break;
+	}
+	return rv_prober_waits(p);
+}
+
 /* ---- log-line */
 
 static void on_line(void *arg)
@@ -534,17 +553,30 @@ static void proceed(struct rv_prober *p)
 	finish(p, RV_OK);
 }
 
-static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
+static void say_late(struct rv_prober *p)
 {
-	struct rv_prober *p = w->data;
 	char after[32], what[URL_SHOWN + 20];
 	bool runs = p->kind == KIND_EXEC || p->kind == KIND_PLUGIN;
 
-	(void)loop;
-	(void)events;
 	snprintf(p->why, sizeof(p->why), runs ? "%s timed out after %s" : "%s: no answer within %s",
 		subject(p, what, sizeof(what)), rv_text_dur(p->timeout, after, sizeof(after)));
-	finish(p, RV_RETRY);
+}
+
+static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
+{
+	(void)loop;
+	(void)events;
+	say_late(w->data);
+	finish(w->data, RV_RETRY);
+}
+
+const char *rv_prober_late(struct rv_prober *p)
+{
+	if (!p->open || p->kind < KIND_TCP || p->kind == KIND_END || !p->deadline ||
+		rv_now() < p->deadline)
+		return NULL;
+	say_late(p);
+	return p->why;
 }
 
 struct rv_prober *rv_prober_create(const struct rv_prober_env *env,

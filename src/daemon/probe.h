@@ -43,6 +43,11 @@ void rv_prober_spawned(struct rv_prober *p);
 void rv_prober_notified(struct rv_prober *p);
 /* What a passive kind waits for, as a sentence (static); NULL: no such kind is being asked. */
 const char *rv_prober_waits(const struct rv_prober *p);
+/* The same for a kind of any sort. */
+const char *rv_prober_asks(const struct rv_prober *p);
+/* The attempt is going to be cancelled: what its end would have said, if that is due and only has not been
+   heard of yet. NULL: it is not due. */
+const char *rv_prober_late(struct rv_prober *p);
 /* ready.log-line: what the service writes. Needed before the spawn when the check has one, and the capture must
    outlive it. */
 void rv_prober_listen(struct rv_prober *p, struct rv_capture *capture);

@@ -750,6 +750,30 @@ static void only_a_plain_url_with_a_number_tells_where_it_leads(void **state)
 		assert_int_equal(rv_closed_of_url(unknown[i]).port, 0);
 }
 
+/* The host is late with its own timeout, and somebody else's is over. */
+static void what_an_attempt_would_say_now_is_known_when_it_is_cancelled(void **state)
+{
+	struct world *w = *state;
+	int fd = http_socket(w, true);
+	char why[200];
+
+	create(w);
+	assert_null(rv_prober_late(w->p)); /* nothing is asked */
+	attempt(w, 30 * RV_SEC);
+	assert_null(rv_prober_late(w->p)); /* not due */
+	assert_string_equal(rv_prober_asks(w->p), "no answer to ready.http yet");
+	rv_prober_cancel(w->p);
+	assert_null(rv_prober_late(w->p));
+	assert_null(rv_prober_asks(w->p));
+	attempt(w, 20 * RV_MS);
+	usleep(30000);
+	snprintf(why, sizeof(why), "GET http://127.0.0.1:%u/health?***: no answer within 20ms",
+		w->check.tcp_port);
+	assert_string_equal(rv_prober_late(w->p), why);
+	assert_int_equal(w->answers, 0);
+	close(fd);
+}
+
 static void the_plugin_answers_through_the_engine(void **state)
 {
 	struct world *w = *state;
@@ -914,6 +938,7 @@ int main(void)
 		CASE(http_is_asked_of_the_host_and_its_answer_passed_on),
 		CASE(the_host_is_not_asked_for_a_url_where_nobody_listens),
 		CASE(the_host_is_asked_once_a_second_even_where_nobody_seems_to_listen),
+		CASE(what_an_attempt_would_say_now_is_known_when_it_is_cancelled),
 		CASE(the_plugin_answers_through_the_engine),
 		CASE(a_plugin_that_was_refused_is_asked_again_when_somebody_listens),
 		CASE(only_a_plain_url_with_a_number_tells_where_it_leads),
