@@ -167,7 +167,7 @@ static bool add_class(struct build *b, struct set *s)
 
 	for (int c = 0; end && c < 128; c++)
 		if (class_has(name, (size_t)(end - name), c, &known))
-			put(s, (unsigned char)c);
+			rv_regex_put(s, (unsigned char)c);
 	if (!known)
 		return rv_fail(b->e, RV_ERR_CONFIG,
 			"[: at byte %zu begins no class such as [:alpha:] or [:digit:]",
@@ -194,7 +194,7 @@ static bool add_range(struct build *b, struct set *s)
 		return rv_fail(b->e, RV_ERR_CONFIG, "a range from %c down to %c at byte %zu", lo,
 			hi, byte_of(b, from));
 	for (unsigned c = lo; c <= hi; c++)
-		put(s, (unsigned char)c);
+		rv_regex_put(s, (unsigned char)c);
 	return true;
 }
 

@@ -33,12 +33,12 @@ struct rv_regex {
 	struct set first;
 };
 
-static inline bool has(const struct set *s, unsigned char c)
+static inline bool rv_regex_has(const struct set *s, unsigned char c)
 {
 	return s->bits[c / 8] >> c % 8 & 1;
 }
 
-static inline void put(struct set *s, unsigned char c)
+static inline void rv_regex_put(struct set *s, unsigned char c)
 {
 	s->bits[c / 8] |= (uint8_t)(1 << c % 8);
 }

@@ -54,7 +54,7 @@ static bool enter(struct walk *w, struct places *to, size_t from, bool bol, bool
 
 static bool takes(const struct rv_regex *x, const struct inst *i, unsigned char c)
 {
-	return i->op == ANY || (i->op == BYTE ? i->arg == c : has(&x->sets[i->arg], c));
+	return i->op == ANY || (i->op == BYTE ? i->arg == c : rv_regex_has(&x->sets[i->arg], c));
 }
 
 bool rv_regex_match(const struct rv_regex *x, const char *text, size_t n, unsigned part)
@@ -68,7 +68,7 @@ bool rv_regex_match(const struct rv_regex *x, const char *text, size_t n, unsign
 	now->n = 0;
 	for (size_t i = 0;; i++) {
 		if (!now->n && x->skips && (i || not_bol))
-			while (i < n && !has(&x->first, (unsigned char)text[i]))
+			while (i < n && !rv_regex_has(&x->first, (unsigned char)text[i]))
 				i++;
 		w.step = (uint32_t)i + 1; /* as the places were entered that the last byte led to */
 		if (enter(&w, now, 0, !i && !not_bol, i == n && !not_eol))
@@ -101,5 +101,5 @@ void rv_regex_find_first(struct rv_regex *x)
 	for (size_t k = 0; k < begin.n; k++)
 		for (unsigned c = 0; c < 256; c++)
 			if (takes(x, &x->code[begin.at[k]], (unsigned char)c))
-				put(&x->first, (unsigned char)c);
+				rv_regex_put(&x->first, (unsigned char)c);
 }
