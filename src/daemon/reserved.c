@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/lists.h"
 #include "sys/fd.h"
 
 #define LIST "/proc/sys/net/ipv4/ip_local_reserved_ports"
@@ -135,9 +138,20 @@ static bool join(int fd, struct set *list, struct rv_reserved *r, const uint16_t
 	return all;
 }
 
+/* Several reeves wait for each other. But anybody who can read the file can lock it, so none waits for long. */
+static int open_locked(void)
+{
+	const struct timespec pause = {.tv_nsec = RV_MS};
+	int fd = open(LIST, O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; fd >= 0 && i < 50 && flock(fd, LOCK_EX | LOCK_NB); i++)
+		nanosleep(&pause, NULL);
+	return fd;
+}
+
 struct rv_reserved *rv_reserved_add(const uint16_t *ports, size_t n, struct rv_err *e)
 {
-	rv_auto_fd fd = open(LIST, O_RDWR | O_CLOEXEC);
+	rv_auto_fd fd = open_locked();
 	struct rv_reserved *r = calloc(1, sizeof(*r) + n * sizeof(r->ports[0]));
 	struct set *list = calloc(1, sizeof(*list));
 
@@ -156,7 +170,7 @@ void rv_reserved_remove(struct rv_reserved *r)
 	struct set *list = NULL;
 
 	if (r && r->count) {
-		fd = open(LIST, O_RDWR | O_CLOEXEC);
+		fd = open_locked();
 		list = calloc(1, sizeof(*list));
 	}
 	if (list && fd >= 0 && read_list(fd, list)) {

@@ -2,8 +2,9 @@
  * network namespace): neither to a bind to port 0 nor to an outgoing connection.
  *
  * Others change the list, too, and keep what they find. So ours are added to it in one step that takes nothing away, and
- * at the end only those are taken out that were not there before. Between that read and that write somebody else's word
- * can be lost, as with every writer of this file; nothing better is to be had. A crash leaves ours in the list. */
+ * at the end only those are taken out that were not there before. Between that read and that write the word of somebody
+ * who is no reeve can be lost, as with every writer of this file; nothing better is to be had. A crash leaves ours in the
+ * list. */
 #ifndef DAEMON_RESERVED_H
 #define DAEMON_RESERVED_H
 

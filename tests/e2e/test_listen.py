@@ -1,6 +1,8 @@
 """Listeners and whose answer it is (R-01...R-08)."""
+import grp
 import itertools
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -195,6 +197,90 @@ services:
     assert until("an answer", answer).startswith(b"hi")
     assert r.term() == 0
     assert not os.path.exists(path)
+
+
+@pytest.mark.root
+def test_a_unix_listener_has_its_owner_and_group_from_the_first_moment_and_after_each_life(reeve):
+    r = reeve("""
+services:
+  s:
+    command: [/usr/bin/python3, serve.py, "3"]
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: x, unix: "${env.TMPDIR}/deep/x.sock", mode: "0640", owner: nobody, group: daemon}]
+    restart: {on: always, delay: 50ms}
+""", files={"serve.py": SERVE})
+    nobody, daemon = pwd.getpwnam("nobody").pw_uid, grp.getgrnam("daemon").gr_gid
+    path = r.path("deep", "x.sock")
+
+    def look():
+        st = os.stat(path)
+        return st.st_uid, st.st_gid, st.st_mode & 0o777
+
+    until("the socket", lambda: os.path.exists(path))
+    assert look() == (nobody, daemon, 0o640)
+    first = r.wait_state("s", "ready")["pid"]
+    os.kill(first, signal.SIGKILL)
+    until("the next life", lambda: r.service("s").get("pid") not in (None, 0, first))
+    assert look() == (nobody, daemon, 0o640)
+    assert r.term() == 0
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("key,words", [("owner: nobody-at-all", "no such user"), ("group: nobody-at-all", "no such group"),
+                                       ("owner: 'x y'", "no such user")])
+def test_an_unknown_owner_of_a_socket_is_told_with_its_place(reeve, key, words):
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sleep, "1000"]
+    listen:
+      - {name: x, unix: "${env.TMPDIR}/x.sock", %s}
+""" % key)
+    assert r.wait() == 78
+    assert "reeve.yaml:6:9: service s:" in r.stderr and words in r.stderr, r.stderr
+
+
+# [::] is IPv6 only, so that both can be had side by side, by two services even.
+def test_both_families_are_bound_side_by_side(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  four: {command: [/usr/bin/python3, serve.py, "3"], working-dir: "${env.TMPDIR}", listen: [{name: l, tcp: "0.0.0.0:%d"}], ready: {tcp: %d}}
+  six: {command: [/usr/bin/python3, serve.py, "3"], working-dir: "${env.TMPDIR}", listen: [{name: l, tcp: "[::]:%d"}], ready: {tcp: "[::1]:%d"}}
+""" % (port, port, port, port), files={"serve.py": SERVE})
+    r.wait_ready()
+    for name, family, host in (("four", socket.AF_INET, "127.0.0.1"), ("six", socket.AF_INET6, "::1")):
+        with socket.socket(family) as s:
+            s.settimeout(3)
+            s.connect((host, port))
+            assert s.recv(100) == b"hi from %d\n" % r.service(name)["pid"]
+    assert r.term() == 0
+
+
+def test_an_ipv6_listener_is_kept_from_strangers_between_two_lives(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sh, -c, 'while [ -e hold ]; do sleep .02; done; exec /usr/bin/python3 serve.py 3']
+    working-dir: "${env.TMPDIR}"
+    listen: [{name: l, tcp: "[::1]:%d"}]
+    ready: {tcp: "[::1]:%d"}
+    restart: {on: always, delay: 100ms}
+""" % (port, port), files={"serve.py": SERVE})
+    r.wait_ready()
+    dead = r.service("s")["pid"]
+    r.write("hold", "")
+    os.kill(dead, signal.SIGKILL)
+    until("the next life", lambda: r.service("s").get("pid") not in (None, 0, dead), 10)
+    for reuse in (0, 1):
+        with socket.socket(socket.AF_INET6) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            with pytest.raises(OSError):
+                s.bind(("::1", port))
+    os.unlink(r.path("hold"))
+    r.wait_state("s", "ready")
+    assert r.term() == 0
 
 
 HUNGRY = """
