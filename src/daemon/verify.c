@@ -170,6 +170,11 @@ static int may_make(const char *path)
 	return S_ISDIR(st.st_mode) ? may_write(above) : ENOTDIR;
 }
 
+static const char *reason(int number)
+{
+	return number == EISDIR ? "it is a folder" : strerror(number);
+}
+
 /* Of what reeve itself makes. Who checks is often not who will run it. */
 static void tell_unmade(const struct verifying *v, struct rv_place at, const char *what,
 	const char *path, int number)
@@ -178,27 +183,36 @@ static void tell_unmade(const struct verifying *v, struct rv_place at, const cha
 		tell(v, true, at, "%s %s cannot be written as user %u", what, path,
 			(unsigned)geteuid());
 	else if (number)
-		tell(v, false, at, "cannot write %s %s: %s", what, path, strerror(number));
+		tell(v, false, at, "cannot write %s %s: %s", what, path, reason(number));
+}
+
+/* errno of writing a file that may have to be made, with its folders; 0: it can be. */
+static int may_have_file(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st))
+		return S_ISDIR(st.st_mode) ? EISDIR : may_write(path);
+	return errno == ENOENT ? may_make(path) : errno;
 }
 
 static void check_log(const struct verifying *v)
 {
 	const char *path = v->s->log.path;
-	struct stat st;
-	int number;
 
-	if (v->s->log.kind != RV_LOG_FILE || !path)
-		return;
-	number = stat(path, &st) ? errno : 0;
-	if (!number && S_ISDIR(st.st_mode)) {
-		tell(v, false, v->s->at, "cannot write log %s: it is a folder", path);
-		return;
-	}
-	if (number == ENOENT)
-		number = may_make(path);
-	else if (!number)
-		number = may_write(path);
-	tell_unmade(v, v->s->at, "log", path, number);
+	if (v->s->log.kind == RV_LOG_FILE && path)
+		tell_unmade(v, v->s->at, "log", path, may_have_file(path));
+}
+
+/* A mistake here keeps nothing from running: the log has the report, too. */
+static void check_report(const struct verifying *v, const struct rv_conf *conf)
+{
+	const char *path = conf->termination_report;
+	int number = path ? may_have_file(path) : 0;
+
+	if (number)
+		tell(v, true, (struct rv_place){.file = ""},
+			"cannot write reeve.termination-report %s: %s", path, reason(number));
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -284,6 +298,7 @@ static void check_reeve(const struct verifying *v, const struct rv_conf *conf, c
 			sizeof(socket))
 		tell_unmade(
 			v, conf->control_at, "runtime-dir", conf->runtime_dir, may_make(socket));
+	check_report(v, conf);
 	if (init && !rv_program_look(&program, dir, init, RV_SPAWN_PATH))
 		tell(v, false, (struct rv_place){.file = ""},
 			"cannot execute %s, which is to be PID 1: %s", init, program.why);

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from harness import PLUGINS
 from test_teardown import DEAF
 from test_hosts import mixed  # noqa: F401
 
@@ -307,6 +308,15 @@ os._exit(1)
     assert got["last_lines"][-1].startswith("the end \\x00\\x00") and got["last_lines"][-1].endswith("...")
     assert got["services_left_out"] + len(got["services"]) == 61
     assert got["services"][0]["name"] == "wild"
+
+
+@pytest.mark.parametrize("path, reason", [("/dev/full", None), ("/tmp/x/y/z/report", None), ("/dev", "it is a folder"), ("/dev/null/report", "Not a directory")])
+def test_check_warns_of_a_file_that_cannot_be_had(once, tmp_path, path, reason):
+    (tmp_path / "g.yaml").write_text("reeve: {termination-report: %s, runtime-dir: %s}\nservices: {a: {command: [/bin/true], log: {file: '-'}}}" % (path, tmp_path))
+    got = once("check", "-c", "g.yaml", "--plugin-dir", PLUGINS)
+    assert got.returncode == 0, got.stderr
+    want = "warning: reeve: cannot write reeve.termination-report %s: %s" % (path, reason)
+    assert (want in got.stderr) == bool(reason) and got.stderr.count("warning") == bool(reason), got.stderr
 
 
 def test_a_path_that_is_none_is_a_mistake_with_its_place(reeve):
