@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness import PLUGINS
-from test_teardown import DEAF
+from test_teardown import DEAF, fc
 from test_hosts import mixed  # noqa: F401
 
 SETTING = "reeve: {termination-report: '${env.TMPDIR}/report', %s}\n"
@@ -52,6 +52,37 @@ def test_a_failed_boot_is_told_with_service_status_and_last_lines(reeve, log):
     assert got["last_lines"] == ["boom 1", "\\x1b[31mboom 2\\x00\\xff \"x\""], "visible, and of stderr alone"
     assert got["complete"] is True and got["secondary"] == []
     assert "boom 1" in r.stderr[:r.stderr.index("report: ")], "the log tells it as well"
+
+
+# R-70 R-11: and one that is not there at all
+@pytest.mark.parametrize("command, why", [
+    ("[/nonexistent/gateway]", "cannot execute /nonexistent/gateway: No such file or directory"),
+    ("[/bin/sh, -c, 'echo boom >&2; exit 3']", "exited with 3 before it was ready"),
+], ids=["missing", "exit"])
+def test_a_missing_program_and_a_bad_exit_both_arrive_in_the_report(reeve, command, why):
+    r = reeve(SETTING % "" + "services: {gateway: {command: %s, ready: {fd: 3}}}" % command)
+    assert r.wait() == 10
+    got = report(r)
+    assert (got["what"], got["status"], got["service"], got["why"]) == ("boot-failed", 10, "gateway", why)
+    assert (got["exit"], got["last_lines"]) == (({"code": 3}, ["boom"]) if "exited" in why else (None, []))
+
+
+# R-68: while reeve goes on, so that it is not the sweep of its end
+def test_what_a_failed_start_has_allocated_is_taken_away_at_once(reeve):
+    r = reeve("""
+reeve: {on-boot-failure: continue}
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  gateway:
+    command: [/bin/sh, -c, 'setsid sleep 1000 & (setsid sh -c "sleep 1000 & wait" &) ; echo boom >&2; exit 1']
+    environment: {FC: allocated}
+    ready: {fd: 3}
+""")
+    r.wait_state("gateway", "failed")
+    assert not fc(r, "allocated")
+    assert r.service("gateway")["pid"] is None and r.service("a")["state"] == "ready"
+    r.wait_text("gateway: failed: exited with 1 before it was ready; its last lines:\n  | boom")
+    assert r.term() == 0
 
 
 def test_the_file_says_the_same_with_times_and_the_states_of_all(reeve):
