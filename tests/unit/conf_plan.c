@@ -311,6 +311,34 @@ static void only_the_longest_way_that_the_boot_takes_counts(void **state)
 		"reeve.boot-timeout ends the boot after 25s\n");
 }
 
+static void a_way_is_named_by_those_that_take_its_time(void **state)
+{
+	char yaml[2000] = "services:\n";
+	size_t n = strlen(yaml);
+
+	(void)state;
+	is_warned("services:\n"
+		  "  a: {command: x, ready: {tcp: 1, timeout: 20s}}\n"
+		  "  m: {command: x, needs: [a]}\n"
+		  "  b: {command: x, ready: {tcp: 2, timeout: 20s}, needs: [m]}\n"
+		  "  last: {command: x, needs: [b]}\n",
+		"t.yaml:4:3: warning: what may pass until 'b' is ready adds up to 40s "
+		"(a 20s + b 20s), more than reeve.platform-window, 30s, but "
+		"reeve.boot-timeout ends the boot after 25s\n");
+	for (int i = 0; i < 10; i++) {
+		char needs[40] = "";
+
+		if (i)
+			snprintf(needs, sizeof(needs), ", needs: [s%d]", i - 1);
+		n += (size_t)snprintf(yaml + n, sizeof(yaml) - n,
+			"  s%d: {command: x, ready: {tcp: %d, timeout: 4s}%s}\n", i, i + 1, needs);
+	}
+	is_warned(yaml,
+		"t.yaml:11:3: warning: what may pass until 's9' is ready adds up to 40s "
+		"(4 more + s4 4s + s5 4s + s6 4s + s7 4s + s8 4s + s9 4s), more than "
+		"reeve.platform-window, 30s, but reeve.boot-timeout ends the boot after 25s\n");
+}
+
 static void a_boot_that_may_outlast_the_window_is_warned_about(void **state)
 {
 	(void)state;
@@ -944,6 +972,7 @@ int main(void)
 		cmocka_unit_test(gates_that_add_up_to_more_than_the_window_are_warned_about_once),
 		cmocka_unit_test(attempts_and_their_delays_are_part_of_the_sum),
 		cmocka_unit_test(only_the_longest_way_that_the_boot_takes_counts),
+		cmocka_unit_test(a_way_is_named_by_those_that_take_its_time),
 		cmocka_unit_test(a_boot_that_may_outlast_the_window_is_warned_about),
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
 		cmocka_unit_test(who_adopts_needs_a_port_and_a_proof),
