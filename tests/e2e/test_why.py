@@ -1,10 +1,10 @@
 """`reevectl why` and `reevectl events`: what is waited for, and what has happened."""
 import json
-import os
 import socket
 import subprocess
 
 import harness
+import pytest
 
 
 def why(r, name=None):
@@ -44,3 +44,126 @@ def test_why_follows_the_chain_down_to_the_check_that_fails(reeve, tmp_path):
     assert "has been ready for" in r.ctl("why", "base").stdout
     assert "unproven: nothing checks it" in r.ctl("why", "top").stdout
     assert "was never started: it is not enabled, and nothing needs it" in r.ctl("why", "free").stdout
+
+
+STATES = """
+reeve: {boot-timeout: 60s, on-boot-failure: continue, max-starts: 1, control: {mode: "0666"}}
+services:
+  gate: {command: [/bin/sh, -c, "while [ ! -e %(gate)s ]; do sleep 0.02; done"], type: task, ready: {timeout: 50s}}
+  line: {command: [/bin/sleep, "1000"], essential: false}
+  deaf:
+    command: [/bin/sh, -c, "trap '' TERM INT; while :; do sleep 0.1; done"]
+    needs: [gate]
+    stop: {steps: [{signal: INT, timeout: 1s}, {signal: TERM, timeout: 2s}]}
+  above: {command: [/bin/sh, -c, "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done"], needs: [deaf]}
+  tired: {command: [/bin/sh, -c, "exit 3"], needs: [gate], essential: false, restart: {on: always, delay: 20s, max-delay: 20s}}
+  broken: {command: [/nowhere/program], needs: [gate], essential: false}
+"""
+
+
+def test_each_state_has_its_sentence(reeve, tmp_path):
+    r = reeve(STATES % {"gate": tmp_path / "gate"})
+    r.wait_state("gate", "starting")
+    got = why(r, "gate")
+    assert got["waits_for"] == "exit" and "it is a task, and there when it has finished well (it runs, " in got["sentence"]
+    got = why(r, "line")
+    assert (got["waits_for"], got["other"]) == ("permit", "gate")
+    assert got["sentence"] == "line could start, and waits for a permit: max-starts is 1, and gate starts now"
+    whole = why(r)
+    assert not whole["ready"] and whole["sentence"].startswith("the sandbox is not ready: it waits for gate")
+    (tmp_path / "gate").write_text("")
+    r.wait_state("above", "ready")
+    assert "gate finished well " in why(r, "gate")["sentence"]
+    r.wait_state("broken", "failed")
+    text = why(r, "broken")["sentence"]
+    assert "broken failed " in text and "cannot execute /nowhere/program: No such file or directory; `reevectl start broken`" in text
+    r.wait_state("tired", "backoff")
+    got = why(r, "tired")
+    assert got["waits_for"] == "delay" and 0 < got["left_ms"] <= 40000
+    assert got["sentence"].startswith("tired starts again in ") and got["sentence"].endswith(" (restart 1): exited with 3")
+    whole = why(r)
+    assert (whole["ready"], whole["degraded"]) == (True, True)
+    assert whole["sentence"] == "the sandbox is ready, but degraded: without tired, broken"
+    assert sorted(s["name"] for s in whole["services"]) == ["broken", "tired"]
+    # a stop from the top: who stands on it first, then its own steps, then KILL
+    r.ctl("stop", "deaf", "--no-wait")
+    r.wait_state("above", "stopping")
+    got = why(r, "deaf")
+    assert (got["waits_for"], got["other"]) == ("dependents", "above")
+    assert got["sentence"] == "deaf has to stop, and waits until above, which depends on it, is gone"
+    r.wait_state("deaf", "stopping")
+    harness.until("the first step", lambda: "it got SIGINT, and SIGTERM follows in " in why(r, "deaf")["sentence"])
+    harness.until("the second step", lambda: "it got SIGTERM, and SIGKILL follows in " in why(r, "deaf")["sentence"])
+    assert "deaf has been stopping for " in why(r, "deaf")["sentence"] and "(stopped on request)" in why(r, "deaf")["sentence"]
+    r.wait_state("deaf", "stopped")
+    assert "deaf was stopped on request " in why(r, "deaf")["sentence"]
+    assert "above waits until deaf is ready; deaf was stopped on request " in why(r, "above")["sentence"]
+
+
+@pytest.mark.root
+def test_others_may_ask_why_and_are_not_told_what_a_service_wrote(reeve, tmp_path):
+    r = reeve(STATES.replace("max-starts: 1", "max-starts: 0") % {"gate": tmp_path / "gate"} + """
+  checked:
+    command: [/bin/sleep, "1000"]
+    ready: {exec: [/bin/sh, -c, "echo what-was-written; exit 1"], timeout: 40s}
+    essential: false
+""")
+    r.wait_socket()
+    harness.until("the check to have been answered", lambda: why(r, "checked")["check"])
+
+    def ask(*args):
+        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", harness.REEVECTL, "-s",
+                               r.socket, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, cwd="/")
+
+    mine, theirs = r.ctl("why", "checked").stdout, ask("why", "checked")
+    assert "what-was-written" in mine
+    assert theirs.returncode == 0, theirs.stderr
+    assert "its command /bin/sh does not hold yet (attempt " in theirs.stdout and "what-was-written" not in theirs.stdout
+    events = ask("--json", "events", "-n", "all")
+    assert events.returncode == 0 and "starting" in events.stdout and "what-was-written" not in events.stdout
+    assert ask("start", "checked", "--option", "a=b").returncode == 5
+
+
+def lines_of(p, count):
+    return [json.loads(p.stdout.readline()) for _ in range(count)]
+
+
+def test_events_are_told_in_order_with_generations_and_reasons_and_followed(reeve, tmp_path):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000'], restart: {on: failure, delay: 10ms}}}")
+    r.wait_ready()
+    past = [json.loads(line) for line in r.ctl("--json", "events").stdout.splitlines()]
+    assert [(e["event"], e.get("state")) for e in past] == [("state", "starting"), ("state", "ready"), ("boot", None)]
+    assert past[2]["boot"] == "done" and [e["number"] for e in past] == [0, 1, 2]
+    assert past[1]["pid"] == r.service("a")["pid"] and past[1]["generation"] == 1
+    p = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "--json", "events", "-f", "-n", "1"], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, text=True, env=r.env)
+    try:
+        assert lines_of(p, 1)[0]["number"] == 2
+        r.ctl("signal", "KILL", "a")
+        new = lines_of(p, 3)
+        assert [(e["state"], e["generation"]) for e in new] == [("backoff", 1), ("starting", 2), ("ready", 2)]
+        assert new[0]["exit"] == {"signal": "KILL", "number": 9} and new[0]["detail"] == "killed by SIGKILL"
+        assert r.term() == 0
+        assert p.wait(20) == 0, "it ends with reeve"
+    finally:
+        p.kill()
+        p.wait()
+    text = r.stderr
+    assert "cannot" not in text
+
+
+def test_a_follower_that_does_not_read_costs_nothing_and_hinders_nobody(reeve, tmp_path):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}")
+    r.wait_ready()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(r.socket)
+        s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"events","params":{"follow":true}}\n')
+        for _ in range(20):
+            assert r.ctl("restart", "a").returncode == 0
+        lines = 0
+        s.settimeout(10)
+        got = b""
+        while lines < 1 + 20 * 4:
+            got += s.recv(65536)
+            lines = got.count(b"\n")
+        assert b'"lost"' not in got
