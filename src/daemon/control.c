@@ -23,6 +23,7 @@ static void conn_close(struct rv_conn *c)
 	size_t i = 0;
 
 	rv_wait_drop(c);
+	rv_give_drop(c);
 	rv_logs_drop(c);
 	rv_events_drop(c);
 	ev_io_stop(k->loop, &c->in);

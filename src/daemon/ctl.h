@@ -26,6 +26,7 @@
 
 struct rv_wait;
 struct rv_follow;
+struct rv_gift;
 struct rv_onlooker;
 
 struct rv_conn {
@@ -58,6 +59,7 @@ struct rv_control {
 	struct rv_conn *conns[RV_CONNS_MAX];
 	size_t count, others;
 	struct rv_wait *waits;
+	struct rv_gift *gifts; /* options that plugins are being asked about */
 	char scratch[65536];
 };
 
@@ -93,11 +95,19 @@ void rv_verb_put_planned(
 
 /* ctlwait.c */
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, stop, restart */
+/* Not stale, and not while reeve closes; false: that is answered. */
+bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first);
+/* Pushes the change, and answers when it is through. False: that it could not is answered. */
+bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n);
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);
 void rv_wait_judge(struct rv_control *k); /* answers all that are settled */
 void rv_wait_drop(struct rv_conn *c); /* the client left: forgets its waits */
 void rv_wait_end(
 	struct rv_control *k); /* reeve leaves: answers what is settled, refuses the rest */
+
+/* ctlgive.c: a start or restart with options: answered when their plugin has looked at them, and all is through. */
+void rv_give(struct rv_conn *c, const struct rv_request *r, rv_id id);
+void rv_give_drop(struct rv_conn *c);
 
 /* ctllogs.c */
 void rv_logs(struct rv_conn *c, const struct rv_request *r);

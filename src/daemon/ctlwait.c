@@ -333,58 +333,57 @@ static size_t keep_meant(struct rv_engine *g, enum rv_aim aim, rv_id *ids, size_
 	return kept;
 }
 
-/* Options of the request, if there are any. False: they are refused, and that is answered. */
-static bool give(struct rv_conn *c, const struct rv_request *r, rv_id id)
-{
-	struct rv_word words[RV_RPC_OPTIONS_MAX];
-	struct rv_buf why = {0};
-	bool ok;
+static const struct {
+	enum rv_aim aim;
+	enum rv_event_kind event;
+} changes[RV_VERB_COUNT] = {
+	[RV_VERB_START] = {RV_AIM_START, RV_EV_START},
+	[RV_VERB_STOP] = {RV_AIM_STOP, RV_EV_STOP},
+	[RV_VERB_RESTART] = {RV_AIM_RESTART, RV_EV_RESTART},
+};
 
-	if (!r->options)
+bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first)
+{
+	if (r->has_generation && rv_verb_is_stale(c, r, first))
+		return false;
+	if (r->verb == RV_VERB_STOP || !rv_engine_closing(c->control->engine))
 		return true;
-	for (size_t i = 0; i < r->option_count; i++)
-		words[i] = (struct rv_word){r->options[i].key, r->options[i].value};
-	ok = rv_engine_give(
-		c->control->engine, id, words, r->option_count, r->verb == RV_VERB_RESTART, &why);
-	if (!ok)
-		rv_verb_error(c, r, RV_RPC_REFUSED, "%s: %s", r->names[0], rv_buf_text(&why));
-	rv_buf_fini(&why);
-	return ok;
+	rv_verb_error(c, r, RV_RPC_REFUSED, "reeve is shutting down: nothing is started any more");
+	return false;
+}
+
+bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n)
+{
+	struct rv_event e = {.kind = (uint8_t)changes[r->verb].event};
+
+	if (!wait_create(c, r, changes[r->verb].aim, ids, n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		e.id = ids[i];
+		rv_engine_push(c->control->engine, &e);
+	}
+	return true;
 }
 
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_engine *g = c->control->engine;
-	struct rv_event e = {.kind = RV_EV_START};
-	enum rv_aim aim = RV_AIM_START;
 	rv_id *ids;
 	size_t n;
 
-	if (r->verb == RV_VERB_STOP) {
-		aim = RV_AIM_STOP;
-		e.kind = RV_EV_STOP;
-	} else if (r->verb == RV_VERB_RESTART) {
-		aim = RV_AIM_RESTART;
-		e.kind = RV_EV_RESTART;
-	}
 	if (!rv_verb_resolve(c, r, &ids, &n))
 		return;
 	if (r->all)
-		n = keep_meant(g, aim, ids, n);
-	if (r->has_generation && rv_verb_is_stale(c, r, ids[0]))
-		n = SIZE_MAX;
-	else if (aim != RV_AIM_STOP && rv_engine_closing(g))
-		rv_verb_error(c, r, RV_RPC_REFUSED,
-			"reeve is shutting down: nothing is started any more");
-	else if (give(c, r, ids[0]) && wait_create(c, r, aim, ids, n))
-		for (size_t i = 0; i < n; i++) {
-			e.id = ids[i];
-			if (!r->options)
-				rv_engine_give_none(g, ids[i], e.kind);
-			rv_engine_push(g, &e);
-		}
-	else if (r->options) /* whatever the next start is, it is not this one */
-		rv_engine_give_none(g, ids[0], RV_EV_START);
+		n = keep_meant(g, changes[r->verb].aim, ids, n);
+	if (!rv_wait_may_change(c, r, ids[0])) {
+		free(ids);
+		return;
+	}
+	if (r->options)
+		rv_give(c, r, ids[0]);
+	else if (rv_wait_begin(c, r, ids, n))
+		for (size_t i = 0; i < n; i++)
+			rv_engine_give_none(g, ids[i], changes[r->verb].event);
 	free(ids);
 }
 

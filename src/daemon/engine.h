@@ -84,10 +84,14 @@ void rv_engine_watch(struct rv_engine *g, struct rv_watcher *w);
 void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w);
 /* Options from a request to start a service (or, with `restart`, to restart it). They take the place of the conf's from its
    next start on and hold for automatic restarts; a stop on request, or a start on request of what is down, ends
-   them. False: *why says what is wrong with them, or that it runs, and nothing is changed. */
+   them. They are checked by the plugin's table now, and then by the plugin itself: `given` is called once, from the loop:
+   why NULL: they are good, and it pushes the event and says true, or says false and nothing changes. False: it will not be
+   called, and *why says what is wrong with them, or that it runs. One request a service at a time. */
 bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t count,
-	bool restart, struct rv_buf *why);
-/* A request to start, stop or restart it without any: to be told before the event is pushed. */
+	bool restart, bool (*given)(void *arg, const char *why), void *arg, struct rv_buf *why);
+/* Whoever asked is not there any more; nothing is changed, and `given` is not called. Fine when nothing is asked. */
+void rv_engine_give_drop(struct rv_engine *g, rv_id id);
+/* A request to start, stop or restart it without any: to be told in the turn in which its event is pushed. */
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
 /* Names of those that are in force, or will be at the next start; the number of them. */
 size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names);

@@ -12,7 +12,15 @@ struct rv_given {
 	struct rv_variant variant;
 	struct rv_mask *mask; /* NULL: memory was refused, then nothing is shown */
 	struct rv_arena life; /* ports and environment of the present life */
+	/* while the plugin is asked */
+	struct rv_engine *engine;
+	struct rv_host_http *ask;
+	bool restart;
+	bool (*given)(void *arg, const char *why);
+	void *arg;
 };
+
+#define TRY_TIMEOUT (5 * RV_SEC)
 
 void rv_given_destroy(struct rv_given *v)
 {
@@ -105,8 +113,8 @@ static bool take_ports(
 		const char *owner = owner_of(g, v->variant.s.id, r->ports[i]);
 
 		if (owner)
-			return rv_fail(e, RV_ERR_START, "cannot start: port %u is that of %s",
-				r->ports[i], owner);
+			return rv_fail(
+				e, RV_ERR_START, "port %u is that of %s", r->ports[i], owner);
 		if (!has_port(&v->variant, n, r->ports[i]))
 			ports[n++] = r->ports[i];
 	}
@@ -223,32 +231,89 @@ static void give(struct rv_hands *h, struct rv_given *next)
 	h->given_changes = true;
 }
 
+/* The plugin has its word last: it knows what a value means. */
+static void on_tried(void *arg, enum rv_verdict v, const char *refusal, const struct rv_recipe *r)
+{
+	struct rv_given *one = arg;
+	struct rv_engine *g = one->engine;
+	rv_id id = one->variant.s.id;
+	struct rv_buf why = {0};
+	struct rv_err e;
+
+	one->ask = NULL;
+	g->hands[id].given_asked = NULL;
+	if (v != RV_OK && one->mask)
+		rv_mask_add(one->mask, refusal, &why);
+	else if (v == RV_OK && may_start(g, id, one->restart, one->variant.s.name, &why) &&
+		!take_ports(g, one, r, &e))
+		rv_buf_str(&why, e.text);
+	if (v != RV_OK && !why.len)
+		rv_buf_str(&why, "its plugin refuses these options");
+	if (why.len) {
+		one->given(one->arg, rv_buf_text(&why));
+		rv_given_destroy(one);
+	} else if (one->given(one->arg, NULL)) {
+		give(&g->hands[id], one);
+	} else {
+		rv_given_destroy(one);
+	}
+	rv_buf_fini(&why);
+}
+
+static bool ask_plugin(struct rv_engine *g, rv_id id, struct rv_given *v, struct rv_buf *why)
+{
+	if (rv_hostlink_is_disabled(g->world.host, v->variant.s.plugin)) {
+		rv_buf_fmt(why, "plugin %s is disabled", v->variant.s.plugin);
+		return false;
+	}
+	g->hands[id].given_asked = v;
+	v->ask = rv_hostlink_try(g->world.host, &v->variant.s, TRY_TIMEOUT, on_tried, v);
+	if (v->ask)
+		return true;
+	g->hands[id].given_asked = NULL;
+	rv_buf_str(why, "out of memory");
+	return false;
+}
+
 bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t n,
-	bool restart, struct rv_buf *why)
+	bool restart, bool (*given)(void *arg, const char *why), void *arg, struct rv_buf *why)
 {
 	struct rv_hands *h = &g->hands[id];
 	struct rv_complaints c = {0};
 	struct rv_given *v;
 
-	if (!may_start(g, id, restart, h->service->name, why))
-		return false;
-	v = calloc(1, sizeof(*v));
+	if (h->given_asked)
+		rv_buf_str(why, "options of another request are being checked");
+	else
+		may_start(g, id, restart, h->service->name, why);
+	v = why->len ? NULL : calloc(1, sizeof(*v));
 	if (!v) {
-		rv_buf_str(why, "out of memory");
+		if (!why->len)
+			rv_buf_str(why, "out of memory");
 		return false;
 	}
+	*v = (struct rv_given){.engine = g, .restart = restart, .given = given, .arg = arg};
 	if (rv_variant_init(&v->variant, g->conf, id, words, n, &c))
 		check_json(&v->variant, why);
 	else
 		join(&c, why);
 	rv_complaints_fini(&c);
-	if (why->len) {
-		rv_given_destroy(v);
-		return false;
-	}
-	v->mask = rv_variant_mask(&v->variant);
-	give(h, v);
-	return true;
+	v->mask = why->len ? NULL : rv_variant_mask(&v->variant);
+	if (!why->len && ask_plugin(g, id, v, why))
+		return true;
+	rv_given_destroy(v);
+	return false;
+}
+
+void rv_engine_give_drop(struct rv_engine *g, rv_id id)
+{
+	struct rv_given *v = g->hands[id].given_asked;
+
+	if (!v)
+		return;
+	rv_hostlink_get_drop(g->world.host, v->ask);
+	g->hands[id].given_asked = NULL;
+	rv_given_destroy(v);
 }
 
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)

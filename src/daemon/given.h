@@ -1,6 +1,6 @@
 /* Options that a request gave to the start of one service: inside the engine, and for hands.c.
  *
- *   request -> given_next, given_changes -> (its next START) rv_given_turn -> given
+ *   request -> given_asked -> (its plugin agrees) given_next, given_changes -> (its next START) rv_given_turn -> given
  *
  * While they are in force, hands->service and what its plugin sees are a variant of the configured service. */
 #ifndef DAEMON_GIVEN_H

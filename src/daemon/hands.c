@@ -1,6 +1,7 @@
 /* The hands of one service: see hands.h. */
 #include "daemon/hands.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,6 +192,7 @@ void rv_hands_close(struct rv_hands *h)
 	free(h->probe_why);
 	rv_given_destroy(h->given);
 	rv_given_destroy(h->given_next);
+	assert(!h->given_asked); /* who asked has gone before, or was told */
 	*h = (struct rv_hands){0};
 }
 

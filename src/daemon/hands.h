@@ -51,6 +51,7 @@ struct rv_hands {
 		given; /* options of the request that started it: service is theirs; NULL: the conf's */
 	struct rv_given *given_next; /* in their place from the next start on ... */
 	bool given_changes; /* ... when this is set */
+	struct rv_given *given_asked; /* its plugin is being asked about these */
 	bool asking; /* its start hook is in flight */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */

@@ -102,7 +102,10 @@ void rv_link_conclude(struct rv_hostlink *h, struct rv_ask *a, const struct rv_h
 	rv_link_unlink(a);
 	if (a->got) {
 		g = rv_link_get(a);
-		g->done(g->arg, told->verdict, told->why);
+		if (g->as)
+			g->tried(g->arg, told->verdict, told->why, &told->recipe);
+		else
+			g->done(g->arg, told->verdict, told->why);
 		rv_link_get_free(h, g);
 		return;
 	}
@@ -205,6 +208,26 @@ static bool post_get(struct rv_hostlink *h, struct rv_host_http *g, rv_time left
 	return rv_link_post(h, &m);
 }
 
+/* Under the ask's own id, so that the answer, or a death, is found to be its. */
+static bool post_try(struct rv_hostlink *h, struct rv_host_http *g)
+{
+	struct rv_hp_msg m = {.kind = RV_HP_INSTANCE};
+	struct rv_arena arena = {0};
+	bool fine = rv_host_instance(h->conf, g->as, &arena, &m.u.instance);
+
+	m.u.instance.id = g->ask.id;
+	m.u.instance.number = g->ask.number;
+	m.u.instance.rehearse = true;
+	fine = fine && rv_link_post(h, &m);
+	rv_arena_fini(&arena);
+	return fine;
+}
+
+static bool post_got(struct rv_hostlink *h, struct rv_host_http *g, rv_time left)
+{
+	return g->as ? post_try(h, g) : post_get(h, g, left);
+}
+
 static bool post_hook(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
 {
 	if (s->known != h->run && !rv_link_post_instance(h, h->conf, s->ask.id, 0, false, true))
@@ -232,7 +255,7 @@ void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
 		rv_link_answer(h, a, RV_FAIL, e.text);
 		return;
 	}
-	if (a->got ? post_get(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left)) {
+	if (a->got ? post_got(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left)) {
 		a->flying = true;
 		return;
 	}

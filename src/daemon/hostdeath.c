@@ -180,6 +180,17 @@ static void disable(struct rv_hostlink *h, const char *plugin, const char *why)
 	h->ops->disabled(h->ctx, plugin, true);
 }
 
+/* A try has no slot, but a plugin. */
+static struct rv_ask *trial_of(struct rv_hostlink *h, uint32_t place, const char **plugin)
+{
+	struct rv_host_http *g = place < h->get_room ? h->gets[place] : NULL;
+
+	if (!g || !g->as)
+		return NULL;
+	*plugin = g->as->plugin;
+	return g->ask.at && !g->ask.why ? &g->ask : NULL;
+}
+
 /* Which ask the host died in, as far as the page makes sense. */
 static struct rv_ask *culprit(struct rv_hostlink *h, const char **plugin, uint32_t *what)
 {
@@ -190,6 +201,8 @@ static struct rv_ask *culprit(struct rv_hostlink *h, const char **plugin, uint32
 	*what = page->what;
 	if (!page->since || (*what >= RV_HOOK_COUNT && *what != RV_HP_IN_INSTANCE))
 		return NULL;
+	if (id & RV_HP_GET_BIT)
+		return trial_of(h, id & ~RV_HP_GET_BIT, plugin);
 	*plugin = rv_link_plugin(h, id);
 	if (!*plugin || id >= h->slot_count || !h->slots[id])
 		return NULL;
@@ -284,7 +297,7 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 		rv_link_ask_again(h);
 		return;
 	}
-	rv_say(RV_WARN, a ? h->conf->services[a->id].name : NULL, "%s", text);
+	rv_say(RV_WARN, a && !a->got ? h->conf->services[a->id].name : NULL, "%s", text);
 	if (a && !outside)
 		rv_link_answer(h, a, RV_FAIL, text);
 	tell_late(h, text);

@@ -44,10 +44,13 @@ struct rv_slot { /* one a service that was ever asked for */
 	struct rv_host_run *run;
 };
 
+/* A get; with `as`, a rehearsal of one service, which is as little a matter of any slot. */
 struct rv_host_http {
 	struct rv_ask ask;
 	const struct rv_want *want; /* who asked keeps it */
 	void (*done)(void *arg, enum rv_verdict v, const char *why);
+	const struct rv_service *as; /* NULL: a get */
+	void (*tried)(void *arg, enum rv_verdict v, const char *why, const struct rv_recipe *r);
 	void *arg;
 };
 

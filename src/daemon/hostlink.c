@@ -86,14 +86,30 @@ static void take_answer(struct rv_hostlink *h, const struct rv_hp_answer *m, str
 	rv_link_conclude(h, a, &told);
 }
 
+/* Of a try; one of a blocking call that has given up is nobody's. */
+static void take_recipe(struct rv_hostlink *h, const struct rv_hp_recipe *m, struct rv_arena *arena)
+{
+	struct rv_ask *a = rv_link_find(h, m->number, m->id);
+	struct rv_host_answer told = {
+		.verdict = *m->error ? RV_FAIL : RV_OK, .why = m->error, .closed = ""};
+
+	if (!a || !a->got || !rv_link_get(a)->as)
+		return;
+	if (!rv_host_recipe(&m->process, arena, &told.recipe)) {
+		told.verdict = RV_FAIL;
+		told.why = "out of memory";
+	}
+	rv_link_conclude(h, a, &told);
+}
+
 static void take(struct rv_hostlink *h, const struct rv_hp_msg *m, struct rv_arena *arena)
 {
 	switch (m->kind) {
 	case RV_HP_MEMO_IS: take_memo(h, &m->u.memo); break;
 	case RV_HP_RUN: take_run(h, &m->u.run); break;
 	case RV_HP_ANSWER: take_answer(h, &m->u.answer, arena); break;
-	case RV_HP_TABLE:
-	case RV_HP_RECIPE: break; /* of a blocking call that has given up */
+	case RV_HP_RECIPE: take_recipe(h, &m->u.recipe, arena); break;
+	case RV_HP_TABLE: break; /* of a blocking call that has given up */
 	case RV_HP_DESCRIBE:
 	case RV_HP_INSTANCE:
 	case RV_HP_CALL:
@@ -337,6 +353,37 @@ void rv_hostlink_drop(struct rv_hostlink *h, rv_id id)
 	rv_link_rest(h);
 }
 
+bool rv_hostlink_is_disabled(struct rv_hostlink *h, const char *plugin)
+{
+	return rv_link_is_disabled(h, plugin);
+}
+
+static struct rv_host_http *fly(struct rv_hostlink *h, struct rv_host_http *g, rv_time timeout)
+{
+	g->ask.got = true;
+	g->ask.number = ++h->number;
+	g->ask.deadline = rv_now() + timeout;
+	rv_link_issue(h, &g->ask);
+	return g;
+}
+
+struct rv_host_http *rv_hostlink_try(struct rv_hostlink *h, const struct rv_service *as,
+	rv_time timeout,
+	void (*tried)(void *arg, enum rv_verdict v, const char *why, const struct rv_recipe *r),
+	void *arg)
+{
+	struct rv_host_http *g = calloc(1, sizeof(*g));
+
+	if (!g || !rv_link_get_add(h, g)) {
+		free(g);
+		return NULL;
+	}
+	g->as = as;
+	g->tried = tried;
+	g->arg = arg;
+	return fly(h, g, timeout);
+}
+
 struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want *want,
 	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg)
 {
@@ -349,11 +396,7 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want
 	g->want = want;
 	g->done = done;
 	g->arg = arg;
-	g->ask.got = true;
-	g->ask.number = ++h->number;
-	g->ask.deadline = rv_now() + timeout;
-	rv_link_issue(h, &g->ask);
-	return g;
+	return fly(h, g, timeout);
 }
 
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)

@@ -89,6 +89,17 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want
 	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg);
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g);
 
+/* It was: no hook of its services is run. */
+bool rv_hostlink_is_disabled(struct rv_hostlink *h, const char *plugin);
+
+/* Asks the plugin of `as`, a service that differs from the conf's, what it makes of it, as rv_hostlink_rehearse does: in one
+   turn, without I/O, and nothing is started. `as` must stay until then. tried is called once, unless dropped by
+   rv_hostlink_get_drop. RV_OK: recipe, empty when only a start can tell; else why. NULL: memory was refused. */
+struct rv_host_http *rv_hostlink_try(struct rv_hostlink *h, const struct rv_service *as,
+	rv_time timeout,
+	void (*tried)(void *arg, enum rv_verdict v, const char *why, const struct rv_recipe *r),
+	void *arg);
+
 /* pid of the host, 0: not running (for status and `reevectl version`). */
 pid_t rv_hostlink_pid(const struct rv_hostlink *h);
 

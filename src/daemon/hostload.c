@@ -181,7 +181,7 @@ static bool on_recipe(void *arg, const struct rv_hp_msg *m)
 	const struct rv_hp_recipe *from = &m->u.recipe;
 	struct rv_recipe *to;
 
-	if (m->kind != RV_HP_RECIPE)
+	if (m->kind != RV_HP_RECIPE || (from->id & RV_HP_GET_BIT))
 		return false;
 	if (from->number != r->number || from->id >= r->count || r->have[from->id])
 		return true;

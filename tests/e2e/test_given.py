@@ -18,6 +18,7 @@ services:
     options: {token: of-the-file}
     ready: {timeout: 20s}
     restart: {on: failure, delay: 10ms}
+  user: {command: [/bin/sleep, "1000"], needs: [gw], startup: disabled}
   other: {command: [/bin/sleep, "1000"], ports: [%(taken)d]}
 """
 
@@ -49,8 +50,9 @@ def test_options_hold_for_this_start_and_its_automatic_restarts_until_a_stop(ree
     assert [life["token"] for life in s.lives()] == [SECRET, SECRET]
     assert s.r.ctl("restart", "gw").returncode == 0
     assert s.lives()[-1]["token"] == SECRET
+    # a stop ends them, also when it is a dependent that brings it back
     assert s.r.ctl("stop", "gw").returncode == 0
-    assert s.r.ctl("start", "gw").returncode == 0
+    assert s.r.ctl("start", "user").returncode == 0
     assert (s.lives()[-1]["token"], s.lives()[-1]["config"]) == ("of-the-file", {})
     assert "started with" not in s.r.ctl("why", "gw").stdout
 
@@ -131,7 +133,17 @@ def test_a_port_of_another_service_is_refused_by_name(reeve, tmp_path, free_port
     s = Stage(reeve, tmp_path, free_port)
     got = s.start("port=%d" % s.taken)
     assert got.returncode == 1 and "port %d is that of other" % s.taken in got.stderr
-    assert s.r.service("gw")["state"] == "failed" and not s.lives()
+    assert s.r.service("gw")["state"] == "stopped" and not s.lives()
+
+
+def test_what_the_plugin_itself_refuses_changes_nothing_either(reeve, tmp_path, free_port):
+    s = Stage(reeve, tmp_path, free_port)
+    assert s.start("token=" + SECRET).returncode == 0
+    first = s.r.service("gw")
+    got = s.start("path=mcp", verb="restart")
+    assert got.returncode == 1 and "option path must begin with /" in got.stderr
+    assert s.r.service("gw")["pid"] == first["pid"]
+    assert "started with token" in s.r.ctl("why", "gw").stdout
 
 
 def test_a_host_that_dies_is_told_the_options_again(reeve, tmp_path, free_port):

@@ -68,6 +68,9 @@ struct rv_engine {
 	enum rv_event_kind last;
 	struct rv_watcher *watcher;
 	struct rv_history history;
+	rv_id asked_id; /* options of it are looked at by its plugin: `given` waits */
+	bool (*given)(void *arg, const char *why);
+	void *given_arg;
 	enum rv_boot boot;
 	bool closing;
 	ev_prepare prepare;
@@ -231,13 +234,23 @@ void rv_because_tell(
 }
 
 bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, size_t count,
-	bool restart, struct rv_buf *why)
+	bool restart, bool (*given)(void *arg, const char *why), void *arg, struct rv_buf *why)
 {
-	(void)g, (void)id, (void)restart;
-	if (count == 1 && !strcmp(words[0].key, "token"))
-		return true;
-	rv_buf_str(why, "no such option");
-	return false;
+	(void)restart;
+	if (count != 1 || strcmp(words[0].key, "token") != 0) {
+		rv_buf_str(why, "no such option");
+		return false;
+	}
+	g->asked_id = id;
+	g->given = given;
+	g->given_arg = arg;
+	return true;
+}
+
+void rv_engine_give_drop(struct rv_engine *g, rv_id id)
+{
+	assert_int_equal(id, g->asked_id);
+	g->given = NULL;
 }
 
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)
@@ -1025,11 +1038,35 @@ static void options_are_for_one_service_and_a_wrong_one_changes_nothing(void **s
 		s, fd, "stop", "{\"names\":[\"web\"],\"options\":{}}", RV_RPC_PARAMS, "options");
 	assert_int_equal(s->g.events, 0);
 	say(fd, "start", "{\"names\":[\"web\"],\"options\":{\"token\":\"x\"}}");
+	assert_true(is_silent(s, fd));
+	assert_false(s->g.given(s->g.given_arg, "token must be longer"));
+	answer = hear(s, fd);
+	assert_string_equal(
+		at(at(answer, "error"), "message")->valuestring, "web: token must be longer");
+	cJSON_Delete(answer);
+	assert_int_equal(s->g.events, 0);
+	say(fd, "start", "{\"names\":[\"web\"],\"options\":{\"token\":\"x\"}}");
+	spin(s, 5);
+	assert_true(s->g.given(s->g.given_arg, NULL));
 	answer = hear(s, fd);
 	assert_true(cJSON_IsTrue(at(at(answer, "result"), "ok")));
 	assert_int_equal(s->g.events, 1);
 	cJSON_Delete(answer);
 	close(fd);
+}
+
+static void a_client_that_leaves_while_its_options_are_looked_at_starts_nothing(void **state)
+{
+	struct stage *s = *state;
+	int fd = dial(s->path);
+
+	say(fd, "start", "{\"names\":[\"web\"],\"options\":{\"token\":\"x\"}}");
+	spin(s, 5);
+	assert_non_null(s->g.given);
+	close(fd);
+	spin(s, 5);
+	assert_null(s->g.given);
+	assert_int_equal(s->g.events, 0);
 }
 
 static void a_stale_generation_changes_nothing(void **state)
@@ -1885,6 +1922,7 @@ int main(void)
 		TEST(a_failure_of_before_is_not_the_outcome_of_a_new_start),
 		TEST(restart_waits_for_the_next_generation),
 		TEST(options_are_for_one_service_and_a_wrong_one_changes_nothing),
+		TEST(a_client_that_leaves_while_its_options_are_looked_at_starts_nothing),
 		TEST(a_stale_generation_changes_nothing),
 		TEST(a_wait_has_a_bound_and_says_where_things_are),
 		TEST(no_wait_answers_when_the_core_has_seen_it),

@@ -359,6 +359,104 @@ static void a_rehearsal_brings_recipes_refusals_and_doubts(void **state)
 	world_destroy(w);
 }
 
+/* What a try of one service brought. */
+struct tried {
+	int count;
+	enum rv_verdict verdict;
+	char why[200], argv2[20];
+};
+
+static void on_tried(void *arg, enum rv_verdict v, const char *why, const struct rv_recipe *r)
+{
+	struct tried *t = arg;
+
+	t->count++;
+	t->verdict = v;
+	snprintf(t->why, sizeof(t->why), "%s", why);
+	if (r->argv)
+		snprintf(t->argv2, sizeof(t->argv2), "%s", r->argv[1]);
+}
+
+static struct tried try(struct world *w, rv_id id, const char *what)
+{
+	struct rv_option option = {.key = &w->keys[id][0],
+		.value = what,
+		.value_len = strlen(what),
+		.from = RV_FROM_START};
+	struct rv_service as = w->services[id];
+	rv_time until = rv_now() + PATIENCE;
+	struct tried t = {0};
+
+	as.options = &option;
+	as.option_count = 1;
+	assert_non_null(rv_hostlink_try(w->host, &as, 5 * RV_SEC, on_tried, &t));
+	assert_int_equal(t.count, 0);
+	while (!t.count && rv_now() < until)
+		ev_run(w->loop, EVRUN_ONCE);
+	assert_int_equal(t.count, 1);
+	return t;
+}
+
+static void a_service_that_differs_is_tried_without_touching_the_one_that_is(void **state)
+{
+	struct world *w = world_create(
+		(const char *const[SLOTS]){"good", "diesrehearsing", "good", "good"});
+	struct tried t;
+
+	(void)state;
+	attach(w);
+	t = try(w, 0, "17");
+	assert_int_equal(t.verdict, RV_OK);
+	assert_string_equal(t.argv2, "17");
+	t = try(w, 0, "refuse");
+	assert_int_equal(t.verdict, RV_FAIL);
+	assert_string_equal(t.why, "option do: cannot be refuse");
+	t = try(w, 0, "later");
+	assert_int_equal(t.verdict, RV_OK);
+	assert_string_equal(t.argv2, "");
+	probe(w, 0);
+	await(w, 0, 1);
+	assert_int_equal(w->said[0].verdict, RV_OK);
+	t = try(w, 1, "ok"); /* its death is its own, and it is not asked again */
+	assert_int_equal(t.verdict, RV_FAIL);
+	assert_non_null(strstr(t.why, "died in diesrehearsing.start: exited with 4"));
+	probe(w, 0);
+	await(w, 0, 2);
+	assert_int_equal(w->said[0].verdict, RV_OK);
+	assert_int_equal(w->disabled_count, 0);
+	world_destroy(w);
+}
+
+static void what_hooks_see_can_be_another_service_and_survives_the_host(void **state)
+{
+	struct world *w = world_create(ALL("good"));
+	struct rv_option option = {
+		.key = &w->keys[0][0], .value = "retry", .value_len = 5, .from = RV_FROM_START};
+	struct rv_service as = w->services[0];
+
+	(void)state;
+	attach(w);
+	as.options = &option;
+	as.option_count = 1;
+	probe(w, 0);
+	await(w, 0, 1);
+	assert_int_equal(w->said[0].verdict, RV_OK);
+	rv_hostlink_vary(w->host, 0, &as);
+	probe(w, 0);
+	await(w, 0, 2);
+	assert_int_equal(w->said[0].verdict, RV_RETRY);
+	kill(rv_hostlink_pid(w->host), SIGKILL);
+	run_for(w, 200 * RV_MS);
+	probe(w, 0);
+	await(w, 0, 3);
+	assert_int_equal(w->said[0].verdict, RV_RETRY);
+	rv_hostlink_vary(w->host, 0, NULL);
+	probe(w, 0);
+	await(w, 0, 4);
+	assert_int_equal(w->said[0].verdict, RV_OK);
+	world_destroy(w);
+}
+
 static void a_plugin_that_dies_in_rehearsal_costs_only_its_own_recipe(void **state)
 {
 	struct world *w = world_create(
@@ -1196,6 +1294,8 @@ int main(int argc, char **argv)
 		TEST(what_cannot_be_loaded_is_refused_with_path_and_reason),
 		TEST(a_plugin_that_dies_while_it_is_loaded_costs_only_itself),
 		TEST(a_rehearsal_brings_recipes_refusals_and_doubts),
+		TEST(a_service_that_differs_is_tried_without_touching_the_one_that_is),
+		TEST(what_hooks_see_can_be_another_service_and_survives_the_host),
 		TEST(a_plugin_that_dies_in_rehearsal_costs_only_its_own_recipe),
 		TEST(a_hook_sees_its_service_and_answers_once),
 		TEST(a_start_that_only_a_start_can_tell_brings_its_recipe),
