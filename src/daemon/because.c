@@ -174,10 +174,12 @@ static void resting(const struct telling *t, rv_id id, const struct rv_because *
 	char rest[32];
 
 	if (b->await.what == RV_AWAIT_RESUME)
-		rv_buf_str(t->to, "is paused and is not started again: ");
+		rv_buf_str(t->to, "is paused and is not started again");
 	else
-		rv_buf_fmt(t->to, "starts again in %s (restart %u): ",
-			left(t, b->await.by, rest, sizeof(rest)), b->look.restarts + 1);
+		rv_buf_fmt(t->to, "starts again in %s", left(t, b->await.by, rest, sizeof(rest)));
+	if (b->look.restarts) /* a start that is tried again before it was ever ready is none */
+		rv_buf_fmt(t->to, " (restart %u)", b->look.restarts);
+	rv_buf_str(t->to, ": ");
 	tell_cause(t, id, &b->look);
 }
 
