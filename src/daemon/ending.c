@@ -238,18 +238,21 @@ static bool is_wanted(const struct rv_engine *g, int status, const char *failure
 {
 	bool own = g->end == RV_END_REQUEST || g->end == RV_END_EXIT_FROM;
 
-	return g->conf->termination_report || failure || !own || (status && !g->commanded);
+	return failure || !own || (status && !g->commanded);
 }
 
 void rv_engine_report(struct rv_engine *g, int status, const char *failure, struct rv_buf *line)
 {
+	const char *path = g->conf->termination_report;
 	struct rv_buf text = {0};
 
+	if (!path && !is_wanted(g, status, failure))
+		return;
 	rv_say_tap(NULL, NULL); /* what it warns of itself is not part of it */
 	compose(g, status, failure, line != NULL, &text);
-	if (g->conf->termination_report && !text.full)
-		write_file(g->conf->termination_report, &text);
-	if (line && !text.full && is_wanted(g, status, failure))
+	if (path && !text.full)
+		write_file(path, &text);
+	if (line && !text.full)
 		rv_buf_add(line, text.data, text.len);
 	rv_buf_fini(&text);
 	if (!line)

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from harness import until
+
 # node.py NAME FILE [SECONDS-TO-STOP] [ready FD]: records start, term and gone with a monotonic stamp
 NODE = """
 import os, signal, sys, time
@@ -303,4 +305,33 @@ def test_a_log_dash_inherits_ours_and_makes_no_such_file(reeve):
     r.wait_text("hello-out", source="stdout")
     r.wait_text("hello-err", source="stderr")
     assert not os.path.exists(r.path("-"))
+    assert r.term() == 0
+
+
+# R-67: nothing of the first run is left in the second but the number of its lives
+def test_a_second_run_in_one_process_is_as_the_first(node):
+    r = node(DIAMOND, {"api": {"slow": 0.1}})
+    r.wait_ready()
+
+    def told(s):
+        return {k: v for k, v in s.items() if k not in ("pid", "generation", "since_ms", "uptime_ms", "durations")}
+
+    first = r.services()
+    os.kill(first["db"]["pid"], 9)  # restarts, counts and reasons are of this run alone
+    until("all to be back", lambda: all(s["state"] == "ready" and s["generation"] > first[n]["generation"] for n, s in r.services().items()), 30)
+    assert r.services()["db"]["restarts"] == 1
+    assert r.ctl("stop", "--all").returncode == 0
+    assert {s["state"] for s in r.services().values()} == {"stopped"}
+    began = len(events(r))
+    assert r.ctl("start", "--all").returncode == 0
+    r.wait_ready()
+    second = r.services()
+    assert {n: told(s) for n, s in second.items()} == {n: told(s) for n, s in first.items()}
+    assert all(second[n]["generation"] > first[n]["generation"] + 1 for n in DIAMOND), "its lives go on counting"
+    assert not {s["pid"] for s in second.values()} & {s["pid"] for s in first.values()}
+    ev = events(r)[began:]
+    for name, needs in DIAMOND.items():
+        for n in needs:
+            assert when(ev, "ready", n) <= when(ev, "start", name), (n, name)
+    assert r.ctl("status").returncode == 0 and "not ready" not in r.ctl("status").stdout
     assert r.term() == 0
