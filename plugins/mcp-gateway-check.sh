@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What `reeve check` runs for an MCP gateway: is there what its command names? Prints a line "reeve: TEXT" for each finding
 # and ends with 3 when a start would fail.
 #

@@ -320,11 +320,13 @@ static bool read_services(struct rv_read *r, struct rv_whole *w,
 	w->details = rv_arena_array(r->arena, w->detail_count, sizeof(*w->details));
 	for (size_t i = 0; w->details && i < w->detail_count; i++) {
 		struct rv_detail *d = &w->details[i];
+		size_t errors = r->c->errors;
 
 		rv_detail_read(r, d, &all->pairs[i]);
 		choose_plugin(r, d, tables, table_count);
 		rv_options_read(r, d);
 		settle(r, w, d);
+		d->s.flawed = r->c->errors != errors;
 	}
 	r->service = NULL;
 	r->depth = 0;

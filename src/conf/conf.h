@@ -159,6 +159,7 @@ struct rv_service {
 	struct rv_place at;
 	const char *plugin;
 	const char *summary; /* or NULL */
+	bool flawed; /* the files have a mistake in it: only a witness sees such a one */
 	bool is_command; /* of `reeve -- CMD`: has our stdin, stdout and stderr */
 	bool enabled, essential;
 	enum rv_type type;

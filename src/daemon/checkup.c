@@ -186,9 +186,12 @@ static void tell(struct rv_complaints *c, const struct rv_mask *mask, const stru
 	static const char mark[] = "warning: ";
 	char *line, *rest = v->why;
 
-	if (!rest || (!*rest && v->verdict == RV_FAIL))
-		tell_line(c, mask, s, false,
-			rest ? "its check fails and says no reason" : "out of memory");
+	if (!rest)
+		rest = v->why = strdup("out of memory");
+	if (rest && !*rest && v->verdict == RV_FAIL)
+		tell_line(c, mask, s, false, "its check fails and says no reason");
+	if (rest && !*rest && v->verdict == RV_RETRY)
+		tell_line(c, mask, s, true, "could not tell whether all is well");
 	while (rest && (line = strsep(&rest, "\n"))) {
 		bool softly = !strncmp(line, mark, sizeof(mark) - 1);
 
@@ -230,7 +233,7 @@ static size_t invite(struct checkup *k, const struct rv_recipe *recipes, const b
 		struct rv_err e;
 
 		if (!s->name || !s->table || !(s->table->hooks & RV_HAS(RV_HOOK_CHECK)) ||
-			recipes[i].error || broken[i])
+			s->flawed || recipes[i].error || broken[i])
 			continue;
 		v->hands.service = s;
 		v->due = rv_hands_context(&v->hands, &k->world, &e);

@@ -12,7 +12,7 @@
 #define RV_CHECKUP_ALL (5 * 60 * RV_SEC) /* all together, unless somebody says otherwise */
 
 /* recipes: those of the rehearsal. broken: by slot, true for what need not be asked, because more than a
-   check would fail. Complaints come in the order of the slots. TERM, INT and CHLD must be blocked. Returns
+   check would fail. One that is flawed is not asked either. Complaints come in the order of the slots. TERM, INT and CHLD must be blocked. Returns
    the signal that ended it early; 0: none. */
 int rv_checkup(const struct rv_conf *conf, struct rv_hostlink *host,
 	const struct rv_recipe *recipes, const bool *broken, rv_time limit,

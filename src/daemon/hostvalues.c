@@ -10,14 +10,15 @@ bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struc
 
 	if (!p)
 		return false;
+	to->peers = p;
+	to->peer_count = 0;
 	for (size_t i = 0; i < s->dep_count; i++) {
 		const struct rv_service *on = &conf->services[s->deps[i].on];
 
-		p[i] = (struct rv_hp_peer){
-			.service = on->name, .plugin = on->plugin, .argv = on->argv};
+		if (s->deps[i].on < conf->service_count && on->name && on->plugin)
+			p[to->peer_count++] = (struct rv_hp_peer){
+				.service = on->name, .plugin = on->plugin, .argv = on->argv};
 	}
-	to->peers = p;
-	to->peer_count = (uint32_t)s->dep_count;
 	return true;
 }
 

@@ -35,16 +35,36 @@ static void inspect(const struct rv_load *l, const struct rv_conf *conf, struct 
 			conf, host, recipes, broken, l->limit ? l->limit : RV_CHECKUP_ALL, c);
 }
 
-/* The files are wrong already: one run tells the rest as well, but for what only a plugin can tell. */
+struct wrong { /* for on_wrong */
+	const struct rv_load *l;
+	struct rv_hostlink *host; /* NULL: plugins are not asked */
+};
+
+/* What the plan would tell of it; of a service that has mistakes itself its plugin would only repeat them. */
+static void tell_refused(
+	const struct rv_conf *conf, const struct rv_recipe *recipes, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < conf->service_count; i++) {
+		const struct rv_service *s = &conf->services[i];
+
+		if (s->name && !s->flawed && recipes[i].error)
+			rv_complain(c, s->at, "service '%s': plugin %s refuses this: %s", s->name,
+				s->plugin, recipes[i].error);
+	}
+}
+
+/* The files are wrong already: one run tells the rest as well. */
 static void on_wrong(const struct rv_conf *conf, struct rv_complaints *c, void *arg)
 {
-	const struct rv_load *l = arg;
+	const struct wrong *w = arg;
+	const struct rv_recipe *recipes = NULL;
+	struct rv_err e;
 
-	inspect(l, conf, NULL, NULL, c);
-	if (l->ask)
-		rv_complain_softly(c, (struct rv_place){.file = ""},
-			"no plugin was asked to check its services: that needs files without "
-			"mistakes");
+	if (w->l->ask && w->host && !rv_hostlink_rehearse(w->host, conf, &recipes, &e))
+		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
+	if (recipes)
+		tell_refused(conf, recipes, c);
+	inspect(w->l, conf, w->host, recipes, c);
 }
 
 static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struct rv_hostlink *host,
@@ -84,7 +104,7 @@ struct rv_conf *rv_load_conf(
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
 		conf = rv_conf_build_seen(draft, tables, count, our_environment(), NULL, on_wrong,
-			(void *)(uintptr_t)l, c);
+			&(struct wrong){l, host}, c);
 	rv_draft_destroy(draft);
 	return conf ? plan(l, conf, host, c) : NULL;
 }
@@ -145,8 +165,8 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 					 "more"};
 	}
 	if (tables)
-		conf = rv_conf_build_seen(
-			draft, tables, known, our_environment(), NULL, on_wrong, &all, c);
+		conf = rv_conf_build_seen(draft, tables, known, our_environment(), NULL, on_wrong,
+			&(struct wrong){&all, NULL}, c);
 	rv_draft_destroy(draft);
 	free(tables);
 	if (conf) {

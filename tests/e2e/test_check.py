@@ -70,8 +70,22 @@ def test_each_thing_that_can_be_broken_is_found(check, text, words):
     refused(check(text), *words)
 
 
-def test_a_plugin_of_another_abi_is_refused(check):
-    refused(check("services: {a: {plugin: oldabi}}", plugins=TEST_PLUGINS), "plugin oldabi", "ABI", "build it again")
+@pytest.fixture
+def tried(check, tmp_path):
+    """check with the plugins of tests/plugins beside the real ones."""
+    if not os.path.exists(os.path.join(TEST_PLUGINS, "inspector.so")):
+        pytest.skip("the plugins of tests/plugins are not built (make check builds them)")
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    for place in (harness.PLUGINS, TEST_PLUGINS):
+        for name in os.listdir(place):
+            if name.endswith(".so"):
+                os.symlink(os.path.join(place, name), folder / name)
+    return lambda text, *args, **more: check(text, *args, plugins=str(folder), **more)
+
+
+def test_a_plugin_of_another_abi_is_refused(tried):
+    refused(tried("services: {a: {plugin: oldabi}}"), "plugin oldabi", "ABI", "build it again")
 
 
 # R-118: what stands in front of reeve, and in front of a service
@@ -253,6 +267,82 @@ def test_a_command_in_place_of_the_options_is_followed(check, app):
     accepted(check(text))
     (app / "needed.py").unlink()
     refused(check(text), "No module named 'needed'")
+
+
+# ---- the hook itself: whatever a plugin does in it -------------------------------------------------------------------
+
+def inspector(name, what, more=""):
+    return "  %s: {plugin: inspector, command: [/bin/true], log: null, options: {do: %s%s}}\n" % (name, what, more)
+
+
+def lines(got):
+    return [line for line in got.stderr.splitlines() if line.startswith("reeve.yaml:")]
+
+
+def test_each_line_of_a_reason_is_told_for_itself(tried):
+    say = ', say: "one\\nwarning: two\\n\\nthree"'
+    got = refused(tried("services:\n" + inspector("a", "fail", say) + inspector("b", "retry", say) + inspector("c", "ok", say) +
+                        inspector("d", "ok") + inspector("e", "fail") + inspector("f", "retry")))
+    assert lines(got) == [
+        "reeve.yaml:2:3: service a: plugin inspector: one", "reeve.yaml:2:3: warning: service a: plugin inspector: two",
+        "reeve.yaml:2:3: service a: plugin inspector: three", "reeve.yaml:3:3: warning: service b: plugin inspector: one",
+        "reeve.yaml:3:3: warning: service b: plugin inspector: two", "reeve.yaml:3:3: warning: service b: plugin inspector: three",
+        "reeve.yaml:4:3: warning: service c: plugin inspector: one", "reeve.yaml:4:3: warning: service c: plugin inspector: two",
+        "reeve.yaml:4:3: warning: service c: plugin inspector: three",
+        "reeve.yaml:6:3: service e: plugin inspector: its check fails and says no reason",
+        "reeve.yaml:7:3: warning: service f: plugin inspector: could not tell whether all is well"]
+
+
+@pytest.mark.parametrize("what, words", [("crash", "plugin host died in inspector.check: SIG"), ("spin", "inspector.check")])
+def test_a_hook_that_ends_its_host_is_named_and_the_others_are_asked(tried, what, words):
+    got = refused(tried("services:\n" + inspector("a", "ok", ", say: fine") + inspector("bad", what) + inspector("z", "ok", ", say: fine")))
+    told = lines(got)
+    assert len(told) == 3 and words in told[1] and "service bad: " in told[1], got.stderr
+    assert "warning: service a: plugin inspector: fine" in told[0] and "warning: service z: plugin inspector: fine" in told[2]
+
+
+def test_a_hook_that_only_waits_is_bounded_and_what_was_not_asked_is_told(tried):
+    began = time.monotonic()
+    got = refused(tried("services:\n" + "".join(inspector("w%d" % i, "wait") for i in range(9)), "--timeout", "1s"))
+    assert time.monotonic() - began < 30 * harness.SLACK
+    told = lines(got)
+    assert len(told) == 9
+    assert told[0].startswith("reeve.yaml:2:3: service w0: plugin inspector: no answer within 1s")
+    assert "service w8: plugin inspector: was not checked: all checks together may take 1s (--timeout)" in told[8]
+
+
+def test_a_hook_is_told_whom_its_service_depends_on(tried):
+    got = accepted(tried("services:\n"
+                         "  a: {plugin: inspector, command: [/bin/true], log: null, needs: [b], wants: [c], after: [d], options: {do: peers}}\n"
+                         "  b: {command: [/bin/echo, x], log: null}\n  c: {plugin: good, log: null, options: {do: later}}\n"
+                         "  d: {plugin: inspector, command: [/bin/true], log: null}\n  e: {command: [/bin/false], log: null}\n",
+                         env={"PATH": "/usr/bin:/bin"}))
+    assert [line.split("inspector: ")[1] for line in lines(got)] == ["b exec /bin/echo", "c good -", "d inspector /bin/true"]
+
+
+def test_what_a_command_of_a_hook_leaves_behind_is_killed(tried):
+    mark = "check-%d-left" % os.getpid()
+    got = tried("services:\n" + inspector("a", "run", ", argv: [/bin/sh, -c, 'setsid sleep 1000 & sleep 1001 & echo reeve: done']"), env={"STORY_MARK": mark})
+    accepted(got, "warning: service a: plugin inspector: done")
+    assert run_by(mark) == []
+
+
+def test_many_services_are_checked_a_few_at_a_time(tried):
+    got = tried("services:\n" + "".join(inspector("s%d" % i, "run", ", argv: [/bin/true]") for i in range(200)))
+    assert (got.returncode, got.stdout) == (0, "200 services, no mistakes\n"), got.stderr
+
+
+def test_a_mistake_in_one_service_does_not_hide_what_plugins_find_in_the_others(tried):
+    got = refused(tried("services:\n" + inspector("a", "fail", ", say: found") + "  b: {plugin: inspector, comand: x, options: {do: crash}}\n" +
+                        "  c: {plugin: mcp-gateway, log: null, command: [/bin/true], options: {path: x}}\n  d: {plugin: mcp-gateway, options: {port: x}}\n"),
+                  "unknown key 'comand' in service 'b'", "reeve.yaml:2:3: service a: plugin inspector: found",
+                  "reeve.yaml:4:3: service 'c': plugin mcp-gateway refuses this: option path must begin with /", "reeve.yaml:5:")
+    assert "inspector.check" not in got.stderr and "'d': plugin" not in got.stderr
+
+
+def test_a_clash_in_the_graph_does_not_hide_what_plugins_find(tried):
+    refused(tried("services:\n" + inspector("a", "fail", ", say: found") + "  b: {command: [/bin/true], log: null, ports: [45001]}\n"
+                  "  c: {command: [/bin/true], log: null, ports: [45001]}\n"), "plugin inspector: found", "45001")
 
 
 # R-132: the heavy part is the build's; a start does not do it again

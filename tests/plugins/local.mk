@@ -6,6 +6,12 @@ tests_plugins_good_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugins_good_so_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugins_good_so_LDFLAGS = $(PLUGIN_LINK)
 
+check_PROGRAMS += tests/plugins/inspector.so
+tests_plugins_inspector_so_SOURCES = tests/plugins/inspector.c
+tests_plugins_inspector_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugins_inspector_so_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugins_inspector_so_LDFLAGS = $(PLUGIN_LINK)
+
 check_PROGRAMS += tests/plugins/nullops.so
 tests_plugins_nullops_so_SOURCES = tests/plugins/nullops.c
 tests_plugins_nullops_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
@@ -127,7 +133,11 @@ check_PROGRAMS += tests/unit/plugins
 tests_unit_plugins_SOURCES = tests/unit/plugins.c
 tests_unit_plugins_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/plugins
+check_PROGRAMS += tests/unit/inspect
+tests_unit_inspect_SOURCES = tests/unit/inspect.c
+tests_unit_inspect_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_inspect_LDADD = $(CMOCKA_LIBS)
+TESTS += tests/unit/plugins tests/unit/inspect
 endif
 
 TESTS += tests/plugins/manual.sh
