@@ -165,7 +165,7 @@ def interpreter(app, more=""):
 # known-gap: import-runs-code
 def test_the_application_is_imported_and_nothing_is_made_or_started(check, app):
     before = sorted(app.iterdir())
-    got = accepted(check(interpreter(app)))
+    got = accepted(check(interpreter(app), env={"PYTHONDONTWRITEBYTECODE": ""}))
     assert (got.stdout, got.stderr) == ("1 service, no mistakes\n", "")
     assert sorted(app.iterdir()) == before
 
