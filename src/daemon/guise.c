@@ -32,11 +32,11 @@ bool rv_guise_begin(struct rv_guise *g, const struct rv_ident *who)
 		return false;
 	}
 	g->worn = true;
+	/* As a user that is not root our capabilities over files rest. */
 	if (who->set_gid)
 		setfsgid(who->gid);
 	if (who->set_uid)
-		setfsuid(
-			who->uid); /* to a user that is not root: our capabilities over files rest */
+		setfsuid(who->uid);
 	if ((!who->set_gid || setfsgid((gid_t)-1) == (int)who->gid) &&
 		(!who->set_uid || setfsuid((uid_t)-1) == (int)who->uid))
 		return true;
