@@ -26,7 +26,7 @@ static void hide(char *text, size_t *n, const char *secret, size_t len)
 	if (len < SECRET_LEAST)
 		return;
 	while ((at = memmem(at, *n - (size_t)(at - text), secret, len))) {
-		memcpy(at, "***", 3);
+		memset(at, '*', 3);
 		memmove(at + 3, at + len, *n - (size_t)(at - text) - len);
 		*n -= len - 3;
 		at += 3;
