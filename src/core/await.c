@@ -51,6 +51,8 @@ static void while_starting(const struct rv_slot *s, struct rv_await *a)
 {
 	static const uint8_t of_phase[] = {
 		[RV_PHASE_SPAWN] = RV_AWAIT_SPAWN,
+		[RV_PHASE_LAUNCH] = RV_AWAIT_EXIT,
+		[RV_PHASE_FIND] = RV_AWAIT_DAEMON,
 		[RV_PHASE_PACE] = RV_AWAIT_CHECK,
 		[RV_PHASE_PROBE] = RV_AWAIT_CHECK,
 		[RV_PHASE_TASK] = RV_AWAIT_EXIT,
@@ -59,6 +61,8 @@ static void while_starting(const struct rv_slot *s, struct rv_await *a)
 
 	if (s->phase < sizeof(of_phase))
 		a->what = (enum rv_awaited)of_phase[s->phase];
+	if (s->seeking && s->phase == RV_PHASE_PACE)
+		a->what = RV_AWAIT_DAEMON;
 	a->attempt = s->attempt;
 	a->by = s->ready_by;
 }

@@ -201,7 +201,8 @@ enum rv_awaited {
 	RV_AWAIT_PERMIT, /* other, and `ahead` altogether, start now; max_starts says how many may */
 	RV_AWAIT_SPAWN, /* START is not answered */
 	RV_AWAIT_CHECK, /* a readiness attempt, or the pause before the next one: attempt */
-	RV_AWAIT_EXIT, /* of a task */
+	RV_AWAIT_EXIT, /* of a task, or a launcher */
+	RV_AWAIT_DAEMON, /* a launcher has ended: FIND, or the pause before the next one: attempt */
 	RV_AWAIT_UPDATE, /* the update hook */
 	RV_AWAIT_DEPENDENTS, /* it has to leave; other stands on it still, `ahead` do altogether */
 	RV_AWAIT_STOP_HOOK,

@@ -92,7 +92,15 @@ static void starting(const struct telling *t, rv_id id, const struct rv_because 
 		}
 		rv_buf_fmt(t->to, " (attempt %u", b->await.attempt);
 	} else if (b->await.what == RV_AWAIT_EXIT) {
-		rv_buf_str(t->to, "it is a task, and there when it has finished well (it runs");
+		rv_buf_str(t->to,
+			h->service->type == RV_TASK
+				? "it is a task, and there when it has finished well (it runs"
+				: "its launcher has not ended yet (it runs");
+	} else if (b->await.what == RV_AWAIT_DAEMON) {
+		rv_buf_str(t->to, "its launcher has ended with 0, and its daemon is looked for");
+		if (!t->open && h->probe_why && *h->probe_why)
+			rv_buf_fmt(t->to, ": %s", h->probe_why);
+		rv_buf_fmt(t->to, " (attempt %u", b->await.attempt);
 	} else if (b->await.what == RV_AWAIT_UPDATE) {
 		rv_buf_fmt(t->to, "its environment is being told to it (plugin %s",
 			h->service->plugin);

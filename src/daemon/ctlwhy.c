@@ -20,6 +20,7 @@ static const char *word_of(enum rv_awaited what)
 		[RV_AWAIT_SPAWN] = "start-hook",
 		[RV_AWAIT_CHECK] = "check",
 		[RV_AWAIT_EXIT] = "exit",
+		[RV_AWAIT_DAEMON] = "daemon",
 		[RV_AWAIT_UPDATE] = "update-hook",
 		[RV_AWAIT_DEPENDENTS] = "dependents",
 		[RV_AWAIT_STOP_HOOK] = "stop-hook",

@@ -290,8 +290,8 @@ static bool command(struct stage *st, char *line)
 static bool why(struct stage *st, const char *name)
 {
 	static const char *const words[] = {"nothing", "service", "permit", "spawn", "check",
-		"exit", "update", "dependents", "stop hook", "leave", "death", "cleanup", "delay",
-		"resume"};
+		"exit", "daemon", "update", "dependents", "stop hook", "leave", "death", "cleanup",
+		"delay", "resume"};
 	static const char *const kinds[] = {"needs", "wants", "after"};
 	static const char *const untils[] = {"started", "ready", "exited"};
 	rv_id id = cast_find(st->cast, name), heirs[4];
