@@ -1,6 +1,7 @@
-/* mcp-gateway: MCP servers behind one address, by a gateway that stays in the foreground.
+/* mcp-gateway: MCP servers behind one address.
  *
- * How it is started is the configuration's `command`. It is ready when an MCP `initialize` request is
+ * A resident one stays in the foreground; how it is started is the configuration's `command`. A launcher, as
+ * `mcp-gateway --config JSON` of E2B's images is, ends with 0 and leaves the gateway behind. Either is ready when an MCP `initialize` request is
  * answered with a result: a gateway whose server is missing may listen, and answer all else. */
 #include <string.h>
 
@@ -25,9 +26,21 @@ static const struct reeve_option options[] = {
 		.summary = "bearer token; the gateway gets it as GATEWAY_ACCESS_TOKEN and "
 			   "MCP_GATEWAY_AUTH_TOKEN"},
 	{.name = "config",
-		.type = REEVE_JSON,
-		.summary = "servers and their settings; the gateway gets it as JSON in "
-			   "MCP_GATEWAY_CONFIG"},
+		.type = REEVE_SECRET_JSON,
+		.summary =
+			"servers and their settings, with their keys; a resident gateway gets it "
+			"as JSON in MCP_GATEWAY_CONFIG, a launcher as its --config"},
+	{.name = "kind",
+		.type = REEVE_STRING,
+		.preset = "resident",
+		.summary =
+			"resident: the command stays in the foreground; launcher: it ends with 0 "
+			"and leaves the gateway behind"},
+	{.name = "bin",
+		.type = REEVE_STRING,
+		.preset = "mcp-gateway",
+		.summary =
+			"the launcher; unless there is a command, it is run as BIN --config JSON"},
 	{0},
 };
 
@@ -39,29 +52,53 @@ static uint16_t port_of(const struct reeve_turn *t)
 						      : (uint16_t)reeve_option_int(t, "port");
 }
 
+/* What E2B's contract says; whether a server's name is known is the gateway's matter, not ours. */
+static void launch(struct reeve_turn *t)
+{
+	const char *config = reeve_option_text(t, "config");
+
+	t->process.type = REEVE_LAUNCHER;
+	t->main_port = port_of(t);
+	t->process.argv = t->command ? t->command
+				     : reeve_argv(t, reeve_option_text(t, "bin"), "--config",
+					       *config ? config : "{}", NULL);
+}
+
+static bool is_fine(struct reeve_turn *t, bool launcher)
+{
+	if (!launcher && strcmp(reeve_option_text(t, "kind"), "resident") != 0)
+		t->why = "option kind must be resident or launcher";
+	else if (!launcher && !t->command)
+		t->why = "needs `command`: how the gateway is started and stays in the foreground, "
+			 "e.g. [mcp-proxy, --port, \"50005\", --, my-mcp-server]; or option kind: "
+			 "launcher";
+	else if (*reeve_option_text(t, "path") != '/')
+		t->why = "option path must begin with /";
+	else
+		return true;
+	return false;
+}
+
 static enum reeve_next start(void *self, struct reeve_turn *t)
 {
 	const char *token = reeve_option_text(t, "token"), *config = reeve_option_text(t, "config");
+	bool launcher = strcmp(reeve_option_text(t, "kind"), "launcher") == 0;
 	struct reeve_list env = {0};
 
 	(void)self;
-	if (!t->command) {
-		t->why = "needs `command`: how the gateway is started and stays in the foreground, "
-			 "e.g. "
-			 "[mcp-proxy, --port, \"50005\", --, my-mcp-server]";
+	if (!is_fine(t, launcher))
 		return REEVE_FAIL;
-	}
-	if (*reeve_option_text(t, "path") != '/') {
-		t->why = "option path must begin with /";
-		return REEVE_FAIL;
-	}
 	if (*token) {
 		reeve_add(t, &env, reeve_fmt(t, "GATEWAY_ACCESS_TOKEN=%s", token));
 		reeve_add(t, &env, reeve_fmt(t, "MCP_GATEWAY_AUTH_TOKEN=%s", token));
 	}
-	if (*config)
-		reeve_add(t, &env, reeve_fmt(t, "MCP_GATEWAY_CONFIG=%s", config));
-	t->process.argv = t->command;
+	if (launcher) {
+		launch(t);
+	} else {
+		t->process.argv = t->command;
+		if (*config)
+			reeve_add(t, &env, reeve_fmt(t, "MCP_GATEWAY_CONFIG=%s", config));
+	}
 	t->process.env = env.v;
 	t->process.is_static = true;
 	reeve_port(t, port_of(t));

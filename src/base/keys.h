@@ -17,7 +17,18 @@ enum rv_key_type {
 	RV_KEY_WORDS, /* a string split at blanks, or a list of strings */
 	RV_KEY_SECRET, /* a string that is printed as *** */
 	RV_KEY_JSON, /* any YAML, handed over as JSON text; a string is taken as it is */
+	RV_KEY_SECRET_JSON, /* both */
 };
+
+static inline bool rv_key_is_secret(enum rv_key_type t)
+{
+	return t == RV_KEY_SECRET || t == RV_KEY_SECRET_JSON;
+}
+
+static inline bool rv_key_is_json(enum rv_key_type t)
+{
+	return t == RV_KEY_JSON || t == RV_KEY_SECRET_JSON;
+}
 
 struct rv_key {
 	const char *name; /* kebab-case */

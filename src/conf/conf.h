@@ -134,6 +134,7 @@ enum rv_main_by {
 };
 struct rv_main_pid {
 	enum rv_main_by by;
+	bool given; /* the file says so: no plugin changes it */
 	const char *file;
 	uint16_t port; /* TCP */
 };

@@ -40,9 +40,8 @@ void rv_service_main_pid(
 	struct rv_detail *d = to;
 
 	(void)row;
-	d->main_pid_given = true;
 	d->main_pid_at = v->at;
-	d->s.main_pid = (struct rv_main_pid){.by = RV_MAIN_TREE};
+	d->s.main_pid = (struct rv_main_pid){.by = RV_MAIN_TREE, .given = true};
 	if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "tree"))
 		return;
 	if (v->kind == RV_TREE_MAP && v->count > 1 && rv_tree_get(v, "file") &&
@@ -77,9 +76,9 @@ void rv_main_pid_settle(struct rv_whole *w, struct rv_detail *d, const struct rv
 	if (recipe && recipe->type && !d->type_given)
 		d->node.type = d->type = (uint8_t)(recipe->type - 1);
 	d->s.type = (enum rv_type)d->type;
-	if (d->type == RV_LAUNCHER && recipe && !d->main_pid_given)
+	if (d->type == RV_LAUNCHER && recipe && !d->s.main_pid.given)
 		take_finder(w, d, recipe, c);
-	if (d->main_pid_given && d->type != RV_LAUNCHER)
+	if (d->s.main_pid.given && d->type != RV_LAUNCHER)
 		rv_complain(c, d->main_pid_at,
 			"main-pid of service '%s' says where a launcher's daemon is found, but its "
 			"type is %s: write type: launcher, or leave main-pid out",

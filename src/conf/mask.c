@@ -61,6 +61,14 @@ static struct hidden in_json(struct rv_arena *a, const char *text)
 	return h;
 }
 
+/* "{}" and its like hide nothing, and turn up everywhere. */
+static bool is_hidden(const struct rv_option *o)
+{
+	size_t least = o->key->type == RV_KEY_SECRET_JSON ? 3 : 1;
+
+	return rv_key_is_secret(o->key->type) && o->value && o->value_len >= least;
+}
+
 /* NULL to: only counts. */
 static size_t collect(const struct rv_whole *w, struct hidden *to)
 {
@@ -72,7 +80,7 @@ static size_t collect(const struct rv_whole *w, struct hidden *to)
 		for (size_t k = 0; k < s->option_count; k++) {
 			const struct rv_option *o = &s->options[k];
 
-			if (o->key->type != RV_KEY_SECRET || !o->value || !o->value_len)
+			if (!is_hidden(o))
 				continue;
 			if (to)
 				to[n] = (struct hidden){o->value, o->value_len};
@@ -140,7 +148,7 @@ struct rv_mask *rv_variant_mask(const struct rv_variant *v)
 	for (size_t i = 0; m && i < v->s.option_count; i++) {
 		const struct rv_option *o = &v->s.options[i];
 
-		if (o->key->type == RV_KEY_SECRET && o->value && o->value_len)
+		if (is_hidden(o))
 			m->list[n++] = (struct hidden){o->value, o->value_len};
 	}
 	return m ? finish(m, n) : NULL;

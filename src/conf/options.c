@@ -21,7 +21,7 @@ struct value {
 /* Says what is expected; the value itself is shown only if it is no secret and stands in a file. */
 static void refuse(struct rv_read *r, const struct value *v, const char *expected)
 {
-	if (v->tree && v->key->type != RV_KEY_SECRET)
+	if (v->tree && !rv_key_is_secret(v->key->type))
 		rv_read_refuse(r, v->tree, expected);
 	else if (v->tree || v->from == RV_FROM_START)
 		rv_read_complain(r, v->at, "must be %s", expected);
@@ -292,17 +292,18 @@ static const char *read_simple(struct rv_read *r, const struct value *v)
 	case RV_KEY_PATH:
 	case RV_KEY_SECRET:
 	case RV_KEY_WORDS:
-	case RV_KEY_JSON: break;
+	case RV_KEY_JSON:
+	case RV_KEY_SECRET_JSON: break;
 	}
 	return rv_read_copy(r, v->text);
 }
 
 static void set(struct rv_read *r, struct rv_option *o, struct value v)
 {
-	bool structured = v.key->type == RV_KEY_WORDS || v.key->type == RV_KEY_JSON;
+	bool structured = v.key->type == RV_KEY_WORDS || rv_key_is_json(v.key->type);
 
 	if (v.tree && v.tree->kind != RV_TREE_SCALAR) {
-		if (v.tree->kind == RV_TREE_MAP ? v.key->type != RV_KEY_JSON : !structured) {
+		if (v.tree->kind == RV_TREE_MAP ? !rv_key_is_json(v.key->type) : !structured) {
 			rv_read_complain(r, v.at, "must not be a %s",
 				v.tree->kind == RV_TREE_MAP ? "map" : "list");
 			return;
@@ -317,7 +318,7 @@ static void set(struct rv_read *r, struct rv_option *o, struct value v)
 	}
 	if (v.key->type == RV_KEY_WORDS) {
 		read_words(r, o, &v);
-	} else if (v.key->type == RV_KEY_JSON) {
+	} else if (rv_key_is_json(v.key->type)) {
 		read_json(r, o, &v);
 	} else {
 		o->value = read_simple(r, &v);

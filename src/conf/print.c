@@ -360,7 +360,7 @@ static void print_value(const struct sheet *p, const struct rv_option *o)
 {
 	const char *end = o->value + o->value_len;
 
-	if (o->key->type == RV_KEY_SECRET) {
+	if (rv_key_is_secret(o->key->type)) {
 		rv_buf_str(p->to, "***");
 	} else if (o->key->type == RV_KEY_WORDS) {
 		for (const char *w = o->value; w < end; w += strlen(w) + 1) {

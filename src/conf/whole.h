@@ -17,7 +17,7 @@ struct rv_detail {
 	struct rv_node node;
 	const struct rv_step *steps;
 	uint8_t type, startup, inherit; /* positions of their words */
-	bool type_given, main_pid_given;
+	bool type_given;
 	struct rv_place main_pid_at;
 	bool restart_given;
 	bool has_command;

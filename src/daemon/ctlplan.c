@@ -77,6 +77,7 @@ static const char *key_type_name(enum rv_key_type t)
 	case RV_KEY_WORDS: return "words";
 	case RV_KEY_SECRET: return "secret";
 	case RV_KEY_JSON: return "json";
+	case RV_KEY_SECRET_JSON: return "secret-json";
 	}
 	return "?";
 }
@@ -94,11 +95,11 @@ static void put_key(struct rv_buf *out, const struct rv_key *key)
 		put_bound(out, key, key->max);
 	}
 	RV_JSON_LIT(out, ",\"default\":");
-	rv_json_str(out, key->preset && key->type == RV_KEY_SECRET ? "***" : key->preset);
+	rv_json_str(out, key->preset && rv_key_is_secret(key->type) ? "***" : key->preset);
 	RV_JSON_LIT(out, ",\"env\":");
 	rv_json_str(out, key->env);
 	RV_JSON_LIT(out, ",\"secret\":");
-	rv_json_bool(out, key->type == RV_KEY_SECRET);
+	rv_json_bool(out, rv_key_is_secret(key->type));
 	RV_JSON_LIT(out, ",\"summary\":");
 	rv_json_str(out, key->summary);
 	RV_JSON_LIT(out, "}");

@@ -322,7 +322,7 @@ static void put_value(const struct sheet *p, const struct rv_option *o)
 {
 	const char *end = o->value + o->value_len;
 
-	if (o->key->type == RV_KEY_SECRET) {
+	if (rv_key_is_secret(o->key->type)) {
 		RV_JSON_LIT(p->to, "\"***\"");
 		return;
 	}

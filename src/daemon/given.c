@@ -217,7 +217,7 @@ static void check_json(const struct rv_variant *v, struct rv_buf *why)
 	for (size_t i = 0; i < v->s.option_count; i++) {
 		const struct rv_option *o = &v->s.options[i];
 
-		if (o->from == RV_FROM_START && o->key->type == RV_KEY_JSON &&
+		if (o->from == RV_FROM_START && rv_key_is_json(o->key->type) &&
 			!rv_json_is_value(o->value))
 			rv_buf_fmt(why, "%soption %s must be JSON", why->len ? "; " : "",
 				o->key->name);

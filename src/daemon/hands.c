@@ -193,6 +193,7 @@ void rv_hands_close(struct rv_hands *h)
 	rv_given_destroy(h->given);
 	rv_given_destroy(h->given_next);
 	assert(!h->given_asked); /* who asked has gone before, or was told */
+	rv_seek_fini(&h->seek);
 	*h = (struct rv_hands){0};
 }
 
@@ -346,6 +347,8 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 
 	if (!env || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
+	if (s->type == RV_LAUNCHER && !rv_seek_begin(&h->seek, &s->main_pid, recipe))
+		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
 	h->facts = (struct rv_facts){.generation = generation,
 		.started = rv_now(),
 		.attempt = h->facts.attempt + 1,
@@ -362,8 +365,6 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	env[n] = mark;
 	sp.env = env;
 	sp.argv = s->command || !recipe || !recipe->argv ? s->argv : recipe->argv;
-	if (s->type == RV_LAUNCHER)
-		rv_seek_begin(&h->seek, &s->main_pid);
 	sp.fds = fds;
 	sp.fd_count = collect_fds(h, ready_fd, fds);
 	if (!sp.argv)

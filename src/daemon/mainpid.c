@@ -82,13 +82,29 @@ static uint64_t stamp_of(const struct stat *st)
 	return h | 1;
 }
 
-void rv_seek_begin(struct rv_seek *k, const struct rv_main_pid *how)
+void rv_seek_fini(struct rv_seek *k)
+{
+	free(k->file);
+	*k = (struct rv_seek){0};
+}
+
+bool rv_seek_begin(struct rv_seek *k, const struct rv_main_pid *how, const struct rv_recipe *recipe)
 {
 	struct stat st;
 
-	*k = (struct rv_seek){0};
-	if (how->by == RV_MAIN_FILE && !stat(how->file, &st))
+	rv_seek_fini(k);
+	k->how = *how;
+	if (recipe && recipe->pid_file && !how->given) {
+		k->file = strdup(recipe->pid_file);
+		k->how = (struct rv_main_pid){.by = RV_MAIN_FILE, .file = k->file};
+		if (!k->file)
+			return false;
+	} else if (recipe && recipe->main_port && !how->given) {
+		k->how = (struct rv_main_pid){.by = RV_MAIN_PORT, .port = recipe->main_port};
+	}
+	if (k->how.by == RV_MAIN_FILE && !stat(k->how.file, &st))
 		k->stamp = stamp_of(&st);
+	return true;
 }
 
 /* A number, and nothing but blanks around it; 0: there is none. */
@@ -137,7 +153,7 @@ static pid_t read_file(const struct rv_seek *k, const char *path, struct rv_err 
 
 static enum rv_sought by_file(const struct rv_seek *k, const struct search *x, pid_t *pid)
 {
-	const char *path = x->s->main_pid.file;
+	const char *path = k->how.file;
 	bool never = false;
 	pid_t named = read_file(k, path, x->why, &never);
 	char who[128];
@@ -165,9 +181,9 @@ static pid_t listener_among(const struct rv_pids *list, uint16_t port)
 	return 0;
 }
 
-static enum rv_sought by_port(const struct search *x, pid_t *pid)
+static enum rv_sought by_port(const struct rv_seek *k, const struct search *x, pid_t *pid)
 {
-	uint16_t port = x->s->main_pid.port;
+	uint16_t port = k->how.port;
 	pid_t it = listener_among(&x->life, port);
 	char who[128];
 
@@ -282,10 +298,10 @@ enum rv_sought rv_seek_try(struct rv_seek *k, const struct rv_service *s, struct
 	why->text[0] = 0;
 	rv_reaper_list(r, s->id, &x.life);
 	rv_reaper_unclaimed(r, s->id, &x.others);
-	switch (s->main_pid.by) {
+	switch (k->how.by) {
 	case RV_MAIN_TREE: got = by_tree(k, &x, pid); break;
 	case RV_MAIN_FILE: got = by_file(k, &x, pid); break;
-	case RV_MAIN_PORT: got = by_port(&x, pid); break;
+	case RV_MAIN_PORT: got = by_port(k, &x, pid); break;
 	}
 	rv_pids_fini(&x.life);
 	rv_pids_fini(&x.others);

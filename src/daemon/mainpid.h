@@ -9,14 +9,18 @@
 #include "conf/conf.h"
 #include "daemon/reap.h"
 
-/* Remembered from launch to launch, and from one attempt to the next. Zeroed is fine. */
+/* Of one launch. Zeroed is fine. */
 struct rv_seek {
+	struct rv_main_pid how;
+	char *file; /* ours: how.file, when the plugin named it for this start */
 	uint64_t stamp; /* of the pid file when the launcher was started; 0: there was none */
 	pid_t before; /* who it seemed to be in the attempt before */
 };
 
-/* Before the launcher is started. */
-void rv_seek_begin(struct rv_seek *k, const struct rv_main_pid *how);
+/* Before the launcher is started. recipe: of this very start, or NULL. False: memory was refused. */
+bool rv_seek_begin(
+	struct rv_seek *k, const struct rv_main_pid *how, const struct rv_recipe *recipe);
+void rv_seek_fini(struct rv_seek *k);
 
 enum rv_sought {
 	RV_SOUGHT_FOUND, /* *pid; the reaper knows it as the main process now */

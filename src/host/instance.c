@@ -42,7 +42,8 @@ static bool take_value(struct reeve_value *v, const struct rv_hp_option *o)
 	case RV_KEY_PATH:
 	case RV_KEY_WORDS:
 	case RV_KEY_SECRET:
-	case RV_KEY_JSON: break;
+	case RV_KEY_JSON:
+	case RV_KEY_SECRET_JSON: break;
 	}
 	return fine;
 }

@@ -12,6 +12,8 @@
 enum { OPTIONS_MAX = 256, STATE_MAX = 1 << 20, SIZE_MAX_SANE = 4096, TEXT_MAX = 1024 };
 
 _Static_assert((int)REEVE_JSON == (int)RV_KEY_JSON, "option types are the same on both sides");
+_Static_assert((int)REEVE_SECRET_JSON == (int)RV_KEY_SECRET_JSON,
+	"option types are the same on both sides");
 _Static_assert((int)REEVE_SECRET == (int)RV_KEY_SECRET, "option types are the same on both sides");
 
 reeve_hook rv_plugin_hook(const struct rv_plugin *p, unsigned hook)
@@ -56,7 +58,7 @@ static bool take_options(struct rv_plugins *all, struct rv_plugin *p, struct rv_
 		if (!is_option_name(o[i].name))
 			return rv_fail(e, RV_ERR_CONFIG,
 				"the name of its option %zu is not kebab-case", i);
-		if ((unsigned)o[i].type > REEVE_JSON || !is_text(o[i].summary) ||
+		if ((unsigned)o[i].type > REEVE_SECRET_JSON || !is_text(o[i].summary) ||
 			(o[i].preset && !is_text(o[i].preset)) || (o[i].env && !is_text(o[i].env)))
 			return rv_fail(e, RV_ERR_CONFIG,
 				"its option %s has no known type, or no summary", o[i].name);

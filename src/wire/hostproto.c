@@ -189,7 +189,7 @@ static void key(struct codec *c, struct rv_key *k)
 	uint8_t type = (uint8_t)k->type, set = (k->preset ? 1 : 0) | (k->env ? 2 : 0);
 
 	str(c, &k->name);
-	small(c, &type, RV_KEY_JSON + 1);
+	small(c, &type, RV_KEY_SECRET_JSON + 1);
 	k->type = (enum rv_key_type)type;
 	i64(c, &k->min);
 	i64(c, &k->max);
@@ -208,7 +208,7 @@ static void option(struct codec *c, struct rv_hp_option *o)
 	uint8_t type = (uint8_t)o->key.type;
 
 	str(c, &o->key.name);
-	small(c, &type, RV_KEY_JSON + 1);
+	small(c, &type, RV_KEY_SECRET_JSON + 1);
 	o->key.type = (enum rv_key_type)type;
 	small(c, &o->from, 3);
 	flag(c, &o->set);

@@ -78,6 +78,7 @@ enum reeve_type {
 	REEVE_WORDS, /* a string split at blanks, or a list of strings */
 	REEVE_SECRET, /* a string that is shown as *** everywhere */
 	REEVE_JSON, /* any YAML, handed over as JSON text; a string is taken as it is */
+	REEVE_SECRET_JSON, /* the same, and shown as *** everywhere */
 };
 
 /* A row of the option table; a row without a name ends it. From it come the checks of a
