@@ -9,7 +9,7 @@
 #include "daemon/say.h"
 #include "sys/clock.h"
 
-enum { TAIL_LINES = 12, TAIL_BYTES = 4096 };
+enum { TAIL_LINES = 12, TAIL_BYTES = 4096, STDERR_BYTES = 1024 };
 
 static const char *probe_cause(const struct rv_hands *h)
 {
@@ -47,13 +47,37 @@ static void ended(const struct rv_hands *h, struct rv_buf *to)
 	rv_buf_str(to, rv_exit_text(h->facts.exit, how, sizeof(how)));
 }
 
-/* Of a launcher's two processes. */
+/* The last line that it wrote to stderr: what a launcher has to say, it says before it ends. */
+static void add_stderr(const struct rv_hands *h, struct rv_buf *to)
+{
+	struct rv_buf raw = {0};
+	const char *line, *end;
+
+	rv_capture_tail(h->capture, 0, STDERR_BYTES, true, &raw);
+	line = rv_buf_text(&raw);
+	end = line + raw.len;
+	while (end > line && (end[-1] == '\n' || end[-1] == '\r'))
+		end--;
+	for (const char *p = line; p < end; p++)
+		if (*p == '\n')
+			line = p + 1;
+	if (end > line) {
+		rv_buf_str(to, ": ");
+		rv_text_visible(to, line, (size_t)(end - line));
+	}
+	rv_buf_fini(&raw);
+}
+
+/* How it ended; of a launcher, which of its two processes. */
 static void who_ended(const struct rv_hands *h, struct rv_buf *to)
 {
 	if (h->facts.daemon)
 		rv_buf_fmt(to, "its daemon (pid %d) ", (int)h->facts.daemon);
 	else if (h->service->type == RV_LAUNCHER)
 		rv_buf_str(to, "its launcher ");
+	ended(h, to);
+	if (h->service->type == RV_LAUNCHER && !h->facts.daemon)
+		add_stderr(h, to);
 }
 
 static bool is_before_ready(const struct rv_hands *h)
@@ -94,7 +118,14 @@ static void gave_up(const struct rv_hands *h, const struct rv_look *look, struct
 		rv_buf_str(to, h->why);
 		return;
 	}
-	ended(h, to);
+	if (h->facts.launched && !h->facts.daemon) {
+		no_daemon(h, to);
+		return;
+	}
+	if (h->service->type == RV_LAUNCHER && !look->ready)
+		who_ended(h, to);
+	else
+		ended(h, to);
 	if (!look->ready && h->probe_why && *h->probe_why)
 		rv_buf_fmt(to, "; last check: %s", h->probe_why);
 }
@@ -106,7 +137,6 @@ void rv_tell_why(
 	case RV_WHY_SPAWN: rv_buf_str(to, h->why ? h->why : rv_why_text(look->why)); break;
 	case RV_WHY_EXIT_EARLY:
 		who_ended(h, to);
-		ended(h, to);
 		rv_buf_str(to, is_before_ready(h) ? " before it was ready" : "");
 		if (h->probe_why && *h->probe_why)
 			rv_buf_fmt(to, "; last check: %s", h->probe_why);
