@@ -57,7 +57,7 @@ GRAPH = "services:\n" + "".join("  %s: {plugin: %s, startup: disabled, command: 
 
 def sentence(option):
     """An option as its manual entry reads."""
-    parts = ["JSON" if option["type"] == "json" else option["type"].capitalize()]
+    parts = [option["type"].replace("-", " ").capitalize().replace("json", "JSON").replace("Json", "JSON")]
     if "min" in option:
         parts.append("%s to %s" % (option["min"], option["max"]))
     if option["default"] is not None:
