@@ -297,9 +297,10 @@ static void tell_one(const struct telling *t, rv_id id, const struct rv_because 
 	case RV_EXITED:
 	case RV_FAILED: over(t, id, b); break;
 	case RV_ADOPTED:
-		rv_buf_str(t->to,
-			"runs, but reeve did not start it: it is watched, and never "
-			"signalled");
+		rv_buf_fmt(t->to,
+			"is %s, which reeve did not start: it is watched, and never signalled",
+			t->g->hands[id].guest ? rv_guest_text(t->g->hands[id].guest)
+					      : "there already");
 		break;
 	case RV_STATE_COUNT: break;
 	}
