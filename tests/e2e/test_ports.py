@@ -12,16 +12,16 @@ from harness import until
 
 LIST = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
-# server.py PORT [V4|V6|DUAL|SHARED]...: listens, and answers each connection with its pid as an HTTP body
+# server.py PORT [V4|NEAR|V6|DUAL|SHARED]...: listens, and answers each connection with its pid as an HTTP body
 SERVER = """
 import os, socket, sys, threading
 port, kinds = int(sys.argv[1]), sys.argv[2:] or ["V4"]
 def listen(kind):
-    s = socket.socket(socket.AF_INET if kind in ("V4", "SHARED") else socket.AF_INET6)
+    s = socket.socket(socket.AF_INET if kind in ("V4", "NEAR", "SHARED") else socket.AF_INET6)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if kind == "SHARED": s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     if kind in ("V6", "DUAL"): s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, kind == "V6")
-    s.bind({"V4": ("127.0.0.1", port), "SHARED": ("127.0.0.1", port), "V6": ("::", port), "DUAL": ("::", port)}[kind])
+    s.bind({"V4": ("127.0.0.1", port), "NEAR": ("127.0.0.2", port), "SHARED": ("127.0.0.1", port), "V6": ("::", port), "DUAL": ("::", port)}[kind])
     s.listen(64)
     return s
 def serve(s):
@@ -332,6 +332,15 @@ def test_a_listener_of_its_own_elsewhere_is_not_the_one_that_answered(reeve, fre
     until("the service's own listener", lambda: "up" in r.log("s"))
     is_conflict(r, port, s.pid)
     s.end()
+
+
+def test_a_stranger_at_another_address_does_not_matter(reeve, free_port, stranger):
+    port = free_port()
+    stranger(port, "NEAR")
+    r = reeve(late(port, 'tcp: "127.0.0.1:%d"' % port), files={"server.py": SERVER})
+    r.write("go", "")
+    r.wait_state("s", "ready")
+    assert r.term() == 0
 
 
 # Both may get the next connection.
