@@ -27,8 +27,11 @@ services:
   first: {command: [sh, -c, "echo one; echo two >&2; exec sleep 600"], listen: [{name: u, unix: "%(dir)s/u"}]}
   asked: {plugin: good, needs: [first], options: {do: "600"}, environment: {A: b}}
   tried: {command: [sleep, "600"], ready: {exec: ["true"], timeout: 5s}, log: {file: "-"}}
+  says: {command: [python3, -IS, -c, "%(says)s"], ready: {notify: true, timeout: 5s}}
   work: {type: task, command: ["true"], after: [first]}
 """
+SAYS = ("import _socket as s, os; s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'READY=1', os.environ['NOTIFY_SOCKET']); "
+        "os.execv('/bin/sleep', ['sleep', '600'])")
 REQUESTS = [("status", {}), ("plan", {}), ("logs", {"names": ["first"]}), ("restart", {"names": ["first"], "timeout_ms": 3000}),
             ("stop", {"names": ["tried"], "timeout_ms": 3000}), ("start", {"names": ["tried"], "timeout_ms": 3000}),
             ("wait", {"timeout_ms": 100}), ("check", {}), ("reload", {})]
@@ -97,7 +100,7 @@ class Run:
         for p in PLUGINS:
             shutil.copy(p, place + "/plugins")
         with open(place + "/c.yaml", "w") as f:
-            f.write(CONFIG % {"dir": place})
+            f.write(CONFIG % {"dir": place, "says": SAYS})
         env = dict(os.environ, RV_FAIL_AT=str(self.at), RV_FAIL_ALL=str(many), RV_FAIL_REPORT=place + "/report", RV_FAIL_PLACE=place,
                    ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="print_stacktrace=1")
         with open(place + "/err", "wb") as err:
