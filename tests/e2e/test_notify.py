@@ -1,5 +1,6 @@
 """What a service says of itself through NOTIFY_SOCKET, and who may say it."""
 import os
+import random
 import shutil
 import socket
 import time
@@ -74,7 +75,7 @@ NOTIFY = ", ready: {notify: true}"
 
 @pytest.fixture
 def started(reeve):
-    return lambda text, **more: reeve(text, files={"teller.py": TELLER}, **more)
+    return lambda text, files=(), **more: reeve(text, files={"teller.py": TELLER, **dict(files)}, **more)
 
 
 def tell(r, name, how, what=b""):
@@ -197,12 +198,15 @@ def test_nonsense_is_ignored_and_changes_nothing(started):
                  b"EXTEND_TIMEOUT_USEC=-1", b"EXTEND_TIMEOUT_USEC=99999999999999999999", b"EXTEND_TIMEOUT_USEC=1s",
                  b"MAINPID=0", b"MAINPID=1", b"MAINPID=-1", b"MAINPID=x", b"ERRNO=x", b"STATUS", b"NOSUCHWORD=1\xff\xfe"):
         tell(r, "a", "say", what)
+    dice = random.Random(4)
+    for _ in range(200):  # never a whole READY=1 in it
+        tell(r, "a", "say", bytes(dice.choice(b"READY=\n\0STUEXMAINPID_79-\xff") for _ in range(dice.randrange(60))).replace(b"READY=1", b""))
     tell(r, "a", "say", b"STATUS=all\xff said")
     says(r, "a", "all\\xff said")
     assert r.service("a")["state"] == "starting"
     tell(r, "a", "say", b"UNKNOWN=1\nREADY=1\nMORE=2\0")
     r.wait_state("a", "ready")
-    assert r.stderr.count("NOTIFY_SOCKET") == 2  # one line for what was too long, one for MAINPID
+    assert r.stderr.count("ignored") == 2  # one line for what was too long, one for MAINPID
 
 
 def test_a_flood_leaves_the_loop_alone_and_loses_nothing(started):
@@ -352,6 +356,15 @@ def test_a_folder_that_cannot_be_made_fails_the_start_with_its_reason(started):
     r.write("run/notify", "in the way")
     assert r.ctl("restart", "a").returncode == 1
     assert "cannot start: cannot use %s for NOTIFY_SOCKET: it is no folder of ours; remove it" % r.path("run", "notify") in r.stderr
+
+
+@pytest.mark.root
+def test_a_folder_that_its_user_may_not_pass_fails_the_start_with_its_name(started):
+    r = started("reeve: {runtime-dir: \"${env.TMPDIR}/closed/run\", on-boot-failure: rollback}\nservices:\n" +
+                teller("a", NOTIFY + ", user: nobody"), files={"closed/x": ""}, wrap=(
+                    "/bin/sh", "-c", 'chmod 700 "$TMPDIR/closed"; exec "$@"', "sh"))
+    assert r.wait() == 10
+    assert "user 65534 of the service may not pass the folder %s (mode 0700)" % r.path("closed") in r.stderr
 
 
 def test_a_path_that_is_too_long_is_a_mistake_with_its_place(reeve):
