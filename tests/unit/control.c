@@ -571,6 +571,13 @@ static cJSON *hear(struct stage *s, int fd)
 	return hear_within(s, fd, 10 * RV_SEC);
 }
 
+/* One request and its answer. */
+static cJSON *ask(struct stage *s, int fd, const char *method, const char *params)
+{
+	say(fd, method, params);
+	return hear(s, fd);
+}
+
 static bool is_silent(struct stage *s, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -600,8 +607,7 @@ static void expect_outcome(struct stage *s, const char *method, const char *para
 	int fd = dial(s->path);
 	cJSON *answer;
 
-	say(fd, method, params);
-	answer = hear(s, fd);
+	answer = ask(s, fd, method, params);
 	assert_string_equal(at(service_of(answer, 0), "outcome")->valuestring, outcome);
 	assert_string_equal(at(service_of(answer, 0), "state")->valuestring, state);
 	cJSON_Delete(answer);
@@ -613,8 +619,7 @@ static void expect_error(
 {
 	cJSON *answer;
 
-	say(fd, method, params);
-	answer = hear(s, fd);
+	answer = ask(s, fd, method, params);
 	assert_int_equal(at(at(answer, "error"), "code")->valueint, code);
 	if (!strstr(at(at(answer, "error"), "message")->valuestring, part))
 		fail_msg("\"%s\" is not in \"%s\"", part,
@@ -652,8 +657,7 @@ static void unknown_names_are_all_listed_and_nothing_is_changed(void **state)
 	int fd = dial(s->path);
 	cJSON *answer;
 
-	say(fd, "start", "{\"names\":[\"web\",\"wbe\",\"zzzzzz\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "start", "{\"names\":[\"web\",\"wbe\",\"zzzzzz\"]}");
 	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_NO_SUCH);
 	assert_non_null(
 		strstr(at(at(answer, "error"), "message")->valuestring, "did you mean \"web\""));
@@ -764,8 +768,7 @@ static void plan_and_plugins_never_tell_a_secret(void **state)
 	cJSON *answer;
 	char *text;
 
-	say(fd, "plan", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "plan", "{}");
 	text = cJSON_PrintUnformatted(answer);
 	assert_non_null(strstr(text, "\"--token=***\""));
 	assert_null(strstr(text, "sesame"));
@@ -773,8 +776,7 @@ static void plan_and_plugins_never_tell_a_secret(void **state)
 	assert_non_null(strstr(text, "\"SECRET\""));
 	cJSON_free(text);
 	cJSON_Delete(answer);
-	say(fd, "plugins", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "plugins", "{}");
 	text = cJSON_PrintUnformatted(answer);
 	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "plugins")), 1);
 	assert_null(strstr(text, "hidden-preset"));
@@ -839,8 +841,7 @@ static void a_plan_has_all_of_a_service_as_members(void **state)
 	web->user = "nobody";
 	web->options = options;
 	web->option_count = 3;
-	say(fd, "plan", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "plan", "{}");
 	got = cJSON_GetArrayItem(at(at(answer, "result"), "services"), 1);
 	expect_json(got, "name", "\"web\"");
 	expect_json(got, "type", "\"daemon\"");
@@ -887,8 +888,7 @@ static void check_reads_the_files_again(void **state)
 	char *text;
 
 	rv_control_files(s->control, &load);
-	say(fd, "check", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "check", "{}");
 	assert_true(cJSON_IsFalse(at(at(answer, "result"), "ok")));
 	text = cJSON_PrintUnformatted(at(answer, "result"));
 	assert_string_equal(text,
@@ -918,8 +918,7 @@ static void shutdown_is_passed_on_and_later_starts_are_refused(void **state)
 	struct stage *s = *state;
 	int fd = dial(s->path);
 
-	say(fd, "shutdown", "{}");
-	cJSON_Delete(hear(s, fd));
+	cJSON_Delete(ask(s, fd, "shutdown", "{}"));
 	spin(s, 3);
 	assert_int_equal(s->g.last, RV_EV_SHUTDOWN);
 	expect_error(s, fd, "start", "{\"names\":[\"web\"]}", RV_RPC_REFUSED, "shutting down");
@@ -956,8 +955,7 @@ static void what_is_there_already_is_a_success(void **state)
 
 	move_to(&s->g, WEB, RV_READY);
 	s->g.slot[WEB].look.generation = 3;
-	say(fd, "start", "{\"names\":[\"web\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "start", "{\"names\":[\"web\"]}");
 	assert_true(cJSON_IsTrue(at(service_of(answer, 0), "ok")));
 	assert_string_equal(
 		at(service_of(answer, 0), "why")->valuestring, "it was running already");
@@ -976,8 +974,7 @@ static void a_start_that_fails_says_why(void **state)
 
 	s->g.slot[WEB].fails = true;
 	s->g.slot[WEB].detail = "exited with 3; last lines: boom";
-	say(fd, "start", "{\"names\":[\"web\",\"db\",\"web\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "start", "{\"names\":[\"web\",\"db\",\"web\"]}");
 	assert_true(cJSON_IsFalse(at(at(answer, "result"), "ok")));
 	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "services")), 2);
 	assert_string_equal(at(service_of(answer, 0), "outcome")->valuestring, "failed");
@@ -1255,8 +1252,7 @@ static void the_sandbox_is_ready_when_boot_is_done_and_all_is_there(void **state
 	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "services")), 0);
 	cJSON_Delete(answer);
 	move_to(&s->g, DB, RV_FAILED);
-	say(fd, "wait", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "wait", "{}");
 	assert_true(cJSON_IsFalse(at(at(answer, "result"), "ok")));
 	assert_string_equal(at(service_of(answer, 0), "name")->valuestring, "db");
 	cJSON_Delete(answer);
@@ -1289,13 +1285,11 @@ static void all_means_every_service(void **state)
 	int fd = dial(s->path);
 	cJSON *answer;
 
-	say(fd, "start", "{\"all\":true}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "start", "{\"all\":true}");
 	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "services")), 3);
 	assert_true(cJSON_IsTrue(at(at(answer, "result"), "ok")));
 	cJSON_Delete(answer);
-	say(fd, "stop", "{\"all\":true}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "stop", "{\"all\":true}");
 	assert_true(cJSON_IsTrue(at(at(answer, "result"), "ok")));
 	cJSON_Delete(answer);
 	assert_int_equal(s->g.slot[DB].look.state, RV_STOPPED);
@@ -1337,8 +1331,7 @@ static void waits_on_one_connection_are_bounded(void **state)
 	}
 	say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
 	assert_true(is_silent(s, fd));
-	say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
 	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_REFUSED);
 	cJSON_Delete(answer);
 	close(fd);
@@ -1353,8 +1346,7 @@ static void logs_come_as_a_tail_and_then_as_they_are_written(void **state)
 	cJSON *answer;
 	struct rv_follower *f = &s->g.capture[WEB].follower;
 
-	say(fd, "logs", "{\"names\":[\"web\"],\"follow\":true,\"lines\":5}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "logs", "{\"names\":[\"web\"],\"follow\":true,\"lines\":5}");
 	assert_string_equal(at(service_of(answer, 0), "text")->valuestring, "line 1\nline 2\n");
 	cJSON_Delete(answer);
 	f->more(f->ctx, "line 3\n", 7);
@@ -1431,8 +1423,7 @@ static void events_are_the_last_ones_and_then_each_that_comes(void **state)
 	move_to(&s->g, WEB, RV_STARTING);
 	move_to(&s->g, DB, RV_FAILED);
 	move_to(&s->g, WEB, RV_READY);
-	say(fd, "events", "{\"names\":[\"web\"],\"follow\":true,\"lines\":1}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "events", "{\"names\":[\"web\"],\"follow\":true,\"lines\":1}");
 	list = at(at(answer, "result"), "events");
 	assert_int_equal(cJSON_GetArraySize(list), 1);
 	assert_string_equal(at(cJSON_GetArrayItem(list, 0), "state")->valuestring, "ready");
@@ -1446,8 +1437,7 @@ static void events_are_the_last_ones_and_then_each_that_comes(void **state)
 	cJSON_Delete(answer);
 	assert_true(is_silent(s, fd));
 	expect_error(s, fd, "events", "{\"follow\":true}", RV_RPC_REFUSED, "already");
-	say(fd, "events", "{\"lines\":0}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "events", "{\"lines\":0}");
 	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "events")), 5);
 	cJSON_Delete(answer);
 	close(fd);
@@ -1559,27 +1549,22 @@ static void others_may_look_and_wait_only(void **state)
 	fd = dial(s->path);
 	assert_int_equal(seteuid(0), 0);
 	s->g.slot[WEB].detail = "exited; last lines of stderr: secret";
-	say(fd, "status", "{\"names\":[\"web\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "status", "{\"names\":[\"web\"]}");
 	assert_string_equal(at(service_of(answer, 0), "detail")->valuestring, "");
 	cJSON_Delete(answer);
-	say(fd, "wait", "{\"names\":[\"web\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "wait", "{\"names\":[\"web\"]}");
 	assert_null(strstr(at(service_of(answer, 0), "why")->valuestring, "secret"));
 	cJSON_Delete(answer);
 	move_to(&s->g, WEB, RV_FAILED);
-	say(fd, "events", "{}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "events", "{}");
 	assert_string_equal(at(cJSON_GetArrayItem(at(at(answer, "result"), "events"), 0), "detail")
 				    ->valuestring,
 		"");
 	cJSON_Delete(answer);
-	say(fd, "why", "{\"names\":[\"web\"]}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "why", "{\"names\":[\"web\"]}");
 	assert_true(cJSON_IsNull(at(service_of(answer, 0), "check")));
 	cJSON_Delete(answer);
-	say(fd, "version", "{}");
-	cJSON_Delete(hear(s, fd));
+	cJSON_Delete(ask(s, fd, "version", "{}"));
 	for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++)
 		expect_error(s, fd, closed[i],
 			i < 3		 ? "{\"names\":[\"web\"]}"
@@ -1607,8 +1592,7 @@ static void others_may_have_few_waits_at_a_time(void **state)
 	for (int i = 0; i < 8; i++)
 		say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
 	assert_true(is_silent(s, fd));
-	say(fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
-	answer = hear(s, fd);
+	answer = ask(s, fd, "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
 	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_REFUSED);
 	cJSON_Delete(answer);
 	close(fd);
@@ -1657,8 +1641,7 @@ static void running_out_of_descriptors_is_survived(void **state)
 	assert_true(turns < 20); /* it sleeps until the next try, and does not spin */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	cJSON_Delete(hear(s, fd));
-	say(late, "version", "{}");
-	cJSON_Delete(hear(s, late));
+	cJSON_Delete(ask(s, late, "version", "{}"));
 	close(fd);
 	close(late);
 }
@@ -1688,8 +1671,7 @@ static void a_second_reeve_is_refused_and_the_first_unharmed(void **state)
 	expect_refused(s, "another reeve");
 	fd = dial(s->path);
 	assert_true(fd >= 0);
-	say(fd, "version", "{}");
-	cJSON_Delete(hear(s, fd));
+	cJSON_Delete(ask(s, fd, "version", "{}"));
 	close(fd);
 }
 
@@ -1849,10 +1831,8 @@ static void a_socket_that_vanished_comes_back(void **state)
 	assert_true(rv_control_restore(s->control, &e));
 	after = dial(s->path);
 	assert_true(after >= 0);
-	say(after, "version", "{}");
-	cJSON_Delete(hear(s, after));
-	say(before, "version", "{}");
-	cJSON_Delete(hear(s, before));
+	cJSON_Delete(ask(s, after, "version", "{}"));
+	cJSON_Delete(ask(s, before, "version", "{}"));
 	close(before);
 	close(after);
 }

@@ -81,6 +81,13 @@ static struct rv_listener *must_open(const struct rv_listen *conf)
 	return l;
 }
 
+/* The two in one: what most cases begin with. */
+static struct rv_listener *open_tcp(struct tcp *t, uint16_t port, int backlog)
+{
+	fill(t, port, backlog);
+	return must_open(&t->conf);
+}
+
 static int dial(uint16_t port)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -201,8 +208,7 @@ static void clients_are_refused_before_between_and_after_lives(void **state)
 	int fd;
 
 	(void)state;
-	fill(&t, port, 0);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 0);
 	fd = rv_listener_fd(l);
 	assert_refused(port);
 	for (int life = 0; life < 3; life++) {
@@ -225,8 +231,7 @@ static void strangers_are_refused_before_during_and_between_lives(void **state)
 	pid_t pid;
 
 	(void)state;
-	fill(&t, port, 0);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 0);
 	assert_closed_to_strangers(port);
 	for (int life = 0; life < 2; life++) {
 		pid = start_life(l, 1, true);
@@ -324,8 +329,7 @@ static void a_port_with_connections_of_a_program_that_ended_can_be_had(void **st
 	close(fds[1]);
 	close(fds[0]);
 	close(old);
-	fill(&t, port, 0);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 0);
 	assert_closed_to_strangers(port);
 	live_and_let_go(l, port, true);
 	assert_closed_to_strangers(port);
@@ -368,8 +372,7 @@ static void a_client_in_the_backlog_of_an_old_life_is_dropped_with_it(void **sta
 	int fd;
 
 	(void)state;
-	fill(&t, port, 0);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 0);
 	pid = start_life(l, 0, true);
 	fd = dial(port);
 	assert_true(fd >= 0);
@@ -414,8 +417,7 @@ static void with_a_backlog_clients_wait_for_the_next_life(void **state)
 	pid_t pid;
 
 	(void)state;
-	fill(&t, port, 16);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 16);
 	assert_closed_to_strangers(port);
 	waiting[0] = dial(port);
 	pid = start_life(l, 1, false);
@@ -443,8 +445,7 @@ static void a_listener_that_a_service_shut_down_listens_again(void **state)
 	int fd;
 
 	(void)state;
-	fill(&t, port, 16);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, port, 16);
 	shutdown(rv_listener_fd(l), SHUT_RD);
 	assert_refused(port);
 	assert_true(rv_listener_life_ended(l, &e));
@@ -564,8 +565,7 @@ static void the_descriptor_is_closed_on_exec(void **state)
 	struct tcp t;
 
 	(void)state;
-	fill(&t, free_port(), 0);
-	l = must_open(&t.conf);
+	l = open_tcp(&t, free_port(), 0);
 	assert_int_equal(fcntl(rv_listener_fd(l), F_GETFD), FD_CLOEXEC);
 	assert_int_equal(fcntl(rv_listener_fd(l), F_GETFL) & O_NONBLOCK, 0);
 	rv_listener_close(l);

@@ -170,6 +170,19 @@ static pid_t pid_in(const struct world *w, const char *name)
 	return pid;
 }
 
+/* The pid that a script tells by that name, when it does. */
+static pid_t told_pid(struct world *w, const char *name)
+{
+	UNTIL(w, exists(w, name));
+	return pid_in(w, name);
+}
+
+static void lose_main(struct world *w, rv_id id)
+{
+	kill(rv_reaper_pid(w->r, id), SIGKILL);
+	UNTIL(w, w->lives[id].exited);
+}
+
 static bool is_dead(pid_t pid)
 {
 	struct rv_proc p;
@@ -352,10 +365,8 @@ static void a_daemonised_leftover_is_found_when_the_main_process_was_killed_firs
 			"  tell('left'); time.sleep(1000)\n"
 			" os._exit(0)\n"
 			"time.sleep(1000)\n");
-	UNTIL(w, exists(w, "left"));
-	left = pid_in(w, "left");
-	kill(rv_reaper_pid(w->r, 1), SIGKILL);
-	UNTIL(w, w->lives[1].exited);
+	left = told_pid(w, "left");
+	lose_main(w, 1);
 	for (int i = 0; i < 20; i++) {
 		rv_reaper_turn(w->r);
 		nap();
@@ -375,8 +386,7 @@ static void a_scrubbed_descendant_is_found_because_it_was_seen(void **state)
 	pid_t left;
 
 	start_python(w, 1, 1, PRELUDE SCRUBBED "scrubbed()\ntime.sleep(1000)\n");
-	UNTIL(w, exists(w, "left"));
-	left = pid_in(w, "left");
+	left = told_pid(w, "left");
 	assert_true(rv_reaper_signal(w->r, 1, SIGTERM, RV_TO_GROUP));
 	UNTIL(w, w->lives[1].exited);
 	rv_reaper_turn(w->r);
@@ -403,11 +413,9 @@ static void a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output(void **state
 		PRELUDE SCRUBBED "if os.fork()==0:\n"
 				 " scrubbed(); os._exit(0)\n"
 				 "time.sleep(1000)\n");
-	UNTIL(w, exists(w, "left"));
-	left = pid_in(w, "left");
+	left = told_pid(w, "left");
 	UNTIL(w, (rv_kin_meet(w->r), rv_pidmap_find(&w->r->known, left)));
-	kill(rv_reaper_pid(w->r, 1), SIGKILL);
-	UNTIL(w, w->lives[1].exited);
+	lose_main(w, 1);
 	assert_int_equal(w->lives[1].gone, 0);
 	assert_true(rv_reaper_owns(w->r, 1, left));
 	assert_false(rv_reaper_owns(w->r, 2, left));
@@ -485,10 +493,8 @@ static void a_scrubbed_job_is_told_by_its_session(void **state)
 			"'os.rename(T+\"/t-left\",T+\"/left\"); "
 			"time.sleep(1000)',T],env={},stdout=-3,stderr=-3)\n"
 			"time.sleep(1000)\n");
-	UNTIL(w, exists(w, "left"));
-	left = pid_in(w, "left");
-	kill(rv_reaper_pid(w->r, 1), SIGKILL);
-	UNTIL(w, w->lives[1].exited);
+	left = told_pid(w, "left");
+	lose_main(w, 1);
 	assert_int_equal(w->lives[1].gone, 0);
 	rv_reaper_kill(w->r, 1);
 	UNTIL(w, w->lives[1].gone);
@@ -513,8 +519,7 @@ static void a_group_that_does_not_empty_leads_to_who_holds_it(void **state)
 	UNTIL(w, exists(w, "holder") && exists(w, "member"));
 	holder = pid_in(w, "holder");
 	member = pid_in(w, "member");
-	kill(rv_reaper_pid(w->r, 1), SIGKILL);
-	UNTIL(w, w->lives[1].exited);
+	lose_main(w, 1);
 	for (int i = 0; i < 20; i++) {
 		rv_reaper_turn(w->r);
 		nap();
@@ -552,8 +557,7 @@ static void children_of_threads_are_found_too(void **state)
 				 " scrubbed(); time.sleep(1000)\n"
 				 "threading.Thread(target=f).start()\n"
 				 "time.sleep(1000)\n");
-	UNTIL(w, exists(w, "left"));
-	left = pid_in(w, "left");
+	left = told_pid(w, "left");
 	assert_true(rv_reaper_owns(w->r, 1, left));
 	rv_reaper_kill(w->r, 1);
 	UNTIL(w, w->lives[1].gone);
@@ -613,8 +617,7 @@ static void leftovers_of_one_life_are_not_those_of_another(void **state)
 			"  tell('other'); time.sleep(1000)\n"
 			" os._exit(0)\n"
 			"time.sleep(1000)\n");
-	UNTIL(w, exists(w, "other"));
-	other = pid_in(w, "other");
+	other = told_pid(w, "other");
 	start(w, 1, 1, LIST("/bin/sh", "-c", "exit 0"));
 	UNTIL(w, w->lives[1].gone);
 	start(w, 1, 2, LIST("/bin/sleep", "1000"));
