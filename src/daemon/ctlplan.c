@@ -86,22 +86,18 @@ static void put_key(struct rv_buf *out, const struct rv_key *key)
 {
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, key->name);
-	RV_JSON_LIT(out, ",\"type\":");
-	rv_json_str(out, key_type_name(key->type));
+	RV_JSON_STR(out, "type", key_type_name(key->type));
 	if (key->min || key->max) {
 		RV_JSON_LIT(out, ",\"min\":");
 		put_bound(out, key, key->min);
 		RV_JSON_LIT(out, ",\"max\":");
 		put_bound(out, key, key->max);
 	}
-	RV_JSON_LIT(out, ",\"default\":");
-	rv_json_str(out, key->preset && rv_key_is_secret(key->type) ? "***" : key->preset);
-	RV_JSON_LIT(out, ",\"env\":");
-	rv_json_str(out, key->env);
-	RV_JSON_LIT(out, ",\"secret\":");
-	rv_json_bool(out, rv_key_is_secret(key->type));
-	RV_JSON_LIT(out, ",\"summary\":");
-	rv_json_str(out, key->summary);
+	RV_JSON_STR(
+		out, "default", key->preset && rv_key_is_secret(key->type) ? "***" : key->preset);
+	RV_JSON_STR(out, "env", key->env);
+	RV_JSON_BOOL(out, "secret", rv_key_is_secret(key->type));
+	RV_JSON_STR(out, "summary", key->summary);
 	RV_JSON_LIT(out, "}");
 }
 
@@ -111,10 +107,8 @@ static void put_plugin(struct rv_buf *out, const struct rv_plugin_table *t)
 
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, t->name);
-	RV_JSON_LIT(out, ",\"summary\":");
-	rv_json_str(out, t->summary);
-	RV_JSON_LIT(out, ",\"error\":");
-	rv_json_str(out, t->error);
+	RV_JSON_STR(out, "summary", t->summary);
+	RV_JSON_STR(out, "error", t->error);
 	RV_JSON_LIT(out, ",\"hooks\":[");
 	for (unsigned h = 0; h < RV_HOOK_COUNT; h++) {
 		if (!(t->hooks & RV_HAS(h)))

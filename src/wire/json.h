@@ -13,6 +13,10 @@ void rv_json_int(struct rv_buf *to, int64_t v);
 void rv_json_bool(struct rv_buf *to, bool v);
 /* Literal JSON: `RV_JSON_LIT(b, "{\"a\":")`. */
 #define RV_JSON_LIT(to, literal) rv_buf_add((to), "" literal, sizeof(literal) - 1)
+/* One more member of an object, behind others: `RV_JSON_STR(b, "name", s)` is `,"name":"..."`. */
+#define RV_JSON_STR(to, key, v)	 (RV_JSON_LIT(to, ",\"" key "\":"), rv_json_str(to, v))
+#define RV_JSON_INT(to, key, v)	 (RV_JSON_LIT(to, ",\"" key "\":"), rv_json_int(to, v))
+#define RV_JSON_BOOL(to, key, v) (RV_JSON_LIT(to, ",\"" key "\":"), rv_json_bool(to, v))
 
 /* Bytes of somebody else as one member, without loss: "text":"..." when they are UTF-8 without NUL, else
    "base64":"...". */

@@ -84,8 +84,7 @@ void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_err
 	rv_buf_str(to, id);
 	RV_JSON_LIT(to, ",\"error\":{\"code\":");
 	rv_json_int(to, e->code);
-	RV_JSON_LIT(to, ",\"message\":");
-	rv_json_str(to, e->text);
+	RV_JSON_STR(to, "message", e->text);
 	RV_JSON_LIT(to, ",\"data\":{\"class\":");
 	rv_json_str(to, rv_rpc_class(e->code));
 	if (names) {
@@ -111,8 +110,7 @@ void rv_rpc_put_exit(struct rv_buf *to, rv_exit e)
 	} else {
 		RV_JSON_LIT(to, "{\"signal\":");
 		rv_json_str(to, rv_signal_name(e - 256));
-		RV_JSON_LIT(to, ",\"number\":");
-		rv_json_int(to, e - 256);
+		RV_JSON_INT(to, "number", e - 256);
 		RV_JSON_LIT(to, "}");
 	}
 }
@@ -150,40 +148,31 @@ static void put_head(
 {
 	RV_JSON_LIT(to, "{\"name\":");
 	rv_json_str(to, name);
-	RV_JSON_LIT(to, ",\"state\":");
-	rv_json_str(to, rv_state_name(state));
+	RV_JSON_STR(to, "state", rv_state_name(state));
 	put_pid(to, pid);
-	RV_JSON_LIT(to, ",\"generation\":");
-	rv_json_int(to, (int64_t)generation);
+	RV_JSON_INT(to, "generation", (int64_t)generation);
 }
 
 static void put_times(struct rv_buf *to, const struct rv_rpc_service *s)
 {
-	RV_JSON_LIT(to, ",\"since_ms\":");
-	rv_json_int(to, s->since / NS_PER_MS);
+	RV_JSON_INT(to, "since_ms", s->since / NS_PER_MS);
 	RV_JSON_LIT(to, ",\"uptime_ms\":");
 	if (s->pid > 0)
 		rv_json_int(to, s->uptime / NS_PER_MS);
 	else
 		RV_JSON_LIT(to, "null");
-	if (s->due >= 0) {
-		RV_JSON_LIT(to, ",\"due_ms\":");
-		rv_json_int(to, s->due / NS_PER_MS);
-	}
+	if (s->due >= 0)
+		RV_JSON_INT(to, "due_ms", s->due / NS_PER_MS);
 	RV_JSON_LIT(to, ",\"durations\":");
 	rv_rpc_put_durations(to, &s->took);
 }
 
 static void put_flags(struct rv_buf *to, const struct rv_rpc_service *s)
 {
-	RV_JSON_LIT(to, ",\"essential\":");
-	rv_json_bool(to, s->essential);
-	RV_JSON_LIT(to, ",\"enabled\":");
-	rv_json_bool(to, s->enabled);
-	RV_JSON_LIT(to, ",\"unproven\":");
-	rv_json_bool(to, s->unproven);
-	RV_JSON_LIT(to, ",\"held\":");
-	rv_json_bool(to, s->held);
+	RV_JSON_BOOL(to, "essential", s->essential);
+	RV_JSON_BOOL(to, "enabled", s->enabled);
+	RV_JSON_BOOL(to, "unproven", s->unproven);
+	RV_JSON_BOOL(to, "held", s->held);
 	if (s->paused)
 		RV_JSON_LIT(to, ",\"paused\":true");
 	if (s->disabled)
@@ -195,26 +184,18 @@ static void put_flags(struct rv_buf *to, const struct rv_rpc_service *s)
 void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s)
 {
 	put_head(to, s->name, s->state, s->pid, s->generation);
-	RV_JSON_LIT(to, ",\"restarts\":");
-	rv_json_int(to, s->restarts);
+	RV_JSON_INT(to, "restarts", s->restarts);
 	put_times(to, s);
 	put_flags(to, s);
 	RV_JSON_LIT(to, ",\"exit\":");
 	rv_rpc_put_exit(to, s->exit);
-	RV_JSON_LIT(to, ",\"why\":");
-	rv_json_str(to, s->why);
-	RV_JSON_LIT(to, ",\"other\":");
-	rv_json_str(to, s->other);
-	RV_JSON_LIT(to, ",\"detail\":");
-	rv_json_str(to, s->detail);
-	if (s->status_text) {
-		RV_JSON_LIT(to, ",\"status_text\":");
-		rv_json_str(to, s->status_text);
-	}
-	RV_JSON_LIT(to, ",\"plugin\":");
-	rv_json_str(to, s->plugin);
-	RV_JSON_LIT(to, ",\"summary\":");
-	rv_json_str(to, s->summary);
+	RV_JSON_STR(to, "why", s->why);
+	RV_JSON_STR(to, "other", s->other);
+	RV_JSON_STR(to, "detail", s->detail);
+	if (s->status_text)
+		RV_JSON_STR(to, "status_text", s->status_text);
+	RV_JSON_STR(to, "plugin", s->plugin);
+	RV_JSON_STR(to, "summary", s->summary);
 	RV_JSON_LIT(to, "}");
 }
 
@@ -223,12 +204,9 @@ void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r)
 	static const char *const words[] = {"under-way", "done", "failed", "not-ready", "timeout"};
 
 	put_head(to, r->name, r->state, r->pid, r->generation);
-	RV_JSON_LIT(to, ",\"ok\":");
-	rv_json_bool(to, r->outcome == RV_DONE_OK || r->outcome == RV_DONE_YET);
-	RV_JSON_LIT(to, ",\"outcome\":");
-	rv_json_str(to, words[r->outcome]);
-	RV_JSON_LIT(to, ",\"why\":");
-	rv_json_str(to, r->why);
+	RV_JSON_BOOL(to, "ok", r->outcome == RV_DONE_OK || r->outcome == RV_DONE_YET);
+	RV_JSON_STR(to, "outcome", words[r->outcome]);
+	RV_JSON_STR(to, "why", r->why);
 	if (r->tail) {
 		RV_JSON_LIT(to, ",\"stderr\":{");
 		rv_json_bytes(to, r->tail, r->tail_len);
@@ -262,19 +240,13 @@ void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c)
 {
 	put_head(to, c->name, c->state, c->pid, c->generation);
 	put_ms(to, ",\"since_ms\":", c->since);
-	RV_JSON_LIT(to, ",\"sentence\":");
-	rv_json_str(to, c->sentence);
-	RV_JSON_LIT(to, ",\"waits_for\":");
-	rv_json_str(to, c->waits_for);
-	RV_JSON_LIT(to, ",\"other\":");
-	rv_json_str(to, c->other);
-	RV_JSON_LIT(to, ",\"root\":");
-	rv_json_str(to, c->root);
-	RV_JSON_LIT(to, ",\"check\":");
-	rv_json_str(to, c->answer);
+	RV_JSON_STR(to, "sentence", c->sentence);
+	RV_JSON_STR(to, "waits_for", c->waits_for);
+	RV_JSON_STR(to, "other", c->other);
+	RV_JSON_STR(to, "root", c->root);
+	RV_JSON_STR(to, "check", c->answer);
 	put_ms(to, ",\"trying_ms\":", c->trying);
-	RV_JSON_LIT(to, ",\"attempt\":");
-	rv_json_int(to, c->attempt);
+	RV_JSON_INT(to, "attempt", c->attempt);
 	put_ms(to, ",\"left_ms\":", c->left);
 	put_names(to, ",\"next\":[", c->next, c->next_count, "]");
 	put_names(to, ",\"options\":[", c->options, c->option_count, "]}");
@@ -310,18 +282,13 @@ void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
 	}
 	RV_JSON_LIT(to, ",\"event\":\"state\",\"name\":");
 	rv_json_str(to, e->name);
-	RV_JSON_LIT(to, ",\"state\":");
-	rv_json_str(to, rv_state_name(e->state));
+	RV_JSON_STR(to, "state", rv_state_name(e->state));
 	put_pid(to, e->pid);
-	RV_JSON_LIT(to, ",\"generation\":");
-	rv_json_int(to, (int64_t)e->generation);
+	RV_JSON_INT(to, "generation", (int64_t)e->generation);
 	RV_JSON_LIT(to, ",\"exit\":");
 	rv_rpc_put_exit(to, e->exit);
-	RV_JSON_LIT(to, ",\"why\":");
-	rv_json_str(to, e->why);
-	RV_JSON_LIT(to, ",\"other\":");
-	rv_json_str(to, e->other);
-	RV_JSON_LIT(to, ",\"detail\":");
-	rv_json_str(to, e->detail);
+	RV_JSON_STR(to, "why", e->why);
+	RV_JSON_STR(to, "other", e->other);
+	RV_JSON_STR(to, "detail", e->detail);
 	RV_JSON_LIT(to, "}");
 }
