@@ -17,7 +17,9 @@ const struct rv_regex *rv_read_regex(struct rv_read *r, const struct rv_tree *v)
 	if (!s)
 		return NULL;
 	x = rv_regex_compile(r->arena, s, &e);
-	if (!x)
+	if (!x && e.code == RV_ERR_SYSTEM)
+		r->arena->full = true;
+	else if (!x)
 		rv_read_complain(r, v->at, "is no regular expression (POSIX extended): %s", e.text);
 	return x;
 }
@@ -249,6 +251,8 @@ struct members {
 static void add_member(struct rv_read *r, struct members *m, const struct rv_buf *path,
 	const struct rv_tree *v, enum rv_member_kind kind)
 {
+	if (path->full)
+		r->arena->full = true; /* it is not what was written */
 	if (m->count == RV_WANT_MEMBERS) {
 		rv_read_complain(r, v->at, "has more than %d members", RV_WANT_MEMBERS);
 		m->count++;

@@ -136,6 +136,12 @@ static bool can_ask_a_stranger(const struct rv_check *k)
 	return k->plugin || k->tcp || k->unix_path || k->http_url || k->exec;
 }
 
+/* And these come from what reeve started, or not at all. */
+static bool waits_for_a_sign(const struct rv_check *k)
+{
+	return k->has_fd || k->notify || k->log_regex || k->file;
+}
+
 void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complaints *c)
 {
 	const char *name = d->s.name, *word = d->s.adopts ? "adopt" : "fail";
@@ -159,6 +165,12 @@ void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complai
 			"if-running of service '%s' cannot be adopt: nothing would prove who "
 			"answers "
 			"there; give it ready.http, ready.tcp, ready.unix or ready.exec",
+			name);
+	else if (waits_for_a_sign(&d->s.ready))
+		rv_complain(c, d->if_running_at,
+			"if-running of service '%s' cannot be adopt: ready.fd, notify, log-line "
+			"and "
+			"file are signs that only a process of its own start gives",
 			name);
 	if (d->s.listen_count)
 		rv_complain(c, d->if_running_at,

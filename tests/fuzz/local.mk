@@ -6,4 +6,4 @@ tests_fuzz_conf_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer
 tests_fuzz_conf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_conf_LDADD = src/conf/libconf.a src/base/libbase.a $(YAML_LIBS)
 endif
-EXTRA_DIST += tests/fuzz/conf.seeds/full.yaml tests/fuzz/conf.seeds/wrong.yaml
+EXTRA_DIST += tests/fuzz/conf.seeds/full.yaml tests/fuzz/conf.seeds/ready.yaml tests/fuzz/conf.seeds/wrong.yaml

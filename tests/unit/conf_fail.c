@@ -114,6 +114,12 @@ static void every_refused_allocation_is_survived(void **state)
 			"ports: "
 			"[%d], needs: [%s], log: {keep: 1}, listen: [{name: u, unix: /u%d}]}\n",
 			i, i, i, 1000 + i, i ? "s0" : "", i);
+	rv_buf_str(&b,
+		"  r:\n    command: x\n    ready:\n      log-line: '^up [0-9]+$'\n      http:\n"
+		"        url: http://127.0.0.1/\n        headers: {A: '${env.A}', B: b}\n"
+		"        status: [204, 3xx]\n        json: {a: {b: c, d: 1}, e: null}\n"
+		"        body: x\n        regex: '^(a|b)+$'\n        send: '${env.A}'\n"
+		"  q: {command: x, ready: {http: {url: http://127.0.0.1/, json: [a, b/c]}}}\n");
 	write_file("t.yaml", rv_buf_text(&b));
 	write_file("u.yaml", "services: {s1: {override: replace, command: y}, z: {command: x}}\n");
 	rv_buf_fini(&b);

@@ -428,6 +428,9 @@ static void who_adopts_needs_a_port_and_a_proof(void **state)
 		{"if-running: adopt, ports: [80], ready: {fd: auto}",
 			"nothing would prove who answers there; give it ready.http, ready.tcp, "
 			"ready.unix or ready.exec\n"},
+		{"if-running: adopt, ports: [80], ready: {tcp: 80, log-line: x}",
+			"ready.fd, notify, log-line and file are signs that only a process of its "
+			"own start gives\n"},
 		{"if-running: adopt, ports: [80], type: task", "a task has to run to its end\n"},
 		{"if-running: adopt, ports: [80], ready: {tcp: 80}, "
 		 "listen: [{name: l, unix: /x}]",
