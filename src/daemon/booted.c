@@ -74,13 +74,14 @@ static void went_well(const struct rv_engine *g, const char *time, bool degraded
 }
 
 /* The sentence about the first that failed, whatever has become of it since. */
-static void first_error(const struct rv_engine *g, const struct rv_action *a, struct rv_buf *to)
+static void first_error(struct rv_engine *g, const struct rv_action *a, struct rv_buf *to)
 {
-	const struct rv_hands *h = &g->hands[a->id];
+	struct rv_hands *h = &g->hands[a->id];
 	struct rv_look look = rv_core_look(g->core, a->id);
 
 	look.why = (enum rv_why)a->why;
 	look.other = a->other;
+	rv_hands_learn(h);
 	rv_tell_why(h, &look, rv_pump_name(g, a->other), to);
 	/* No other line will tell it: it did not fail by itself. */
 	if (look.why != RV_WHY_BOOT_TIMEOUT)

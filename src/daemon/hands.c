@@ -427,16 +427,20 @@ void rv_hands_gone(struct rv_hands *h)
 	}
 }
 
+void rv_hands_learn(struct rv_hands *h)
+{
+	const char *late = h->prober ? rv_prober_late(h->prober) : NULL;
+
+	if (late) /* newer than what the last answer was */
+		rv_hands_note(&h->probe_why, "%s", late);
+}
+
 void rv_hands_unanswered(struct rv_hands *h)
 {
-	const char *late;
-
 	if (!h->prober)
 		return;
 	h->waits = rv_prober_asks(h->prober);
-	late = rv_prober_late(h->prober);
-	if (late) /* newer than what the last answer was */
-		rv_hands_note(&h->probe_why, "%s", late);
+	rv_hands_learn(h);
 	rv_prober_cancel(h->prober);
 }
 

@@ -99,6 +99,8 @@ void rv_hands_exited(struct rv_hands *h, rv_exit how);
 void rv_hands_followed(struct rv_hands *h, pid_t pid);
 /* The whole life is gone: listeners are prepared for the next one. */
 void rv_hands_gone(struct rv_hands *h);
+/* A check in flight whose time is over is the last cause, before anybody says so. */
+void rv_hands_learn(struct rv_hands *h);
 /* The check in flight, if any, gets no answer. */
 void rv_hands_unanswered(struct rv_hands *h);
 /* What proves this life by `check`, from now on; replaces what proved an earlier one. */

@@ -557,9 +557,10 @@ static void say_late(struct rv_prober *p)
 {
 	char after[32], what[URL_SHOWN + 20];
 	bool runs = p->kind == KIND_EXEC || p->kind == KIND_PLUGIN;
+	rv_time bound = (p->timeout + RV_MS - 1) / RV_MS * RV_MS; /* a budget may cut it anywhere */
 
 	snprintf(p->why, sizeof(p->why), runs ? "%s timed out after %s" : "%s: no answer within %s",
-		subject(p, what, sizeof(what)), rv_text_dur(p->timeout, after, sizeof(after)));
+		subject(p, what, sizeof(what)), rv_text_dur(bound, after, sizeof(after)));
 }
 
 static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
