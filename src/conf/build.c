@@ -285,6 +285,7 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 		KEEP(d->command_at);
 		KEEP(d->plugin_at);
 		KEEP(d->if_running_at);
+		KEEP(d->main_pid_at);
 		for (size_t k = 0; k < d->claim_count; k++)
 			KEEP(d->claims[k].at);
 		for (size_t k = 0; k < d->s.listen_count; k++)

@@ -498,6 +498,56 @@ static void a_recipe_gives_what_no_command_gives(void **state)
 	put_away(&g);
 }
 
+static void refuse_recipe(const char *yaml, const struct rv_recipe *recipes, const char *complaint)
+{
+	struct got g = read_with_recipe(yaml, recipes);
+
+	assert_null(g.conf);
+	assert_string_equal(rv_buf_text(&g.c.text), complaint);
+	put_away(&g);
+}
+
+/* The file's word about type and main-pid is stronger than the plugin's. */
+static void a_recipe_may_be_a_launcher_unless_the_file_says_otherwise(void **state)
+{
+	const struct rv_recipe recipes[] = {
+		{.argv = argv_of_recipe, .type = 1 + RV_LAUNCHER, .main_port = 81},
+		{.argv = argv_of_recipe, .type = 1 + RV_LAUNCHER, .pid_file = "/run/x.pid"},
+		{.argv = argv_of_recipe, .type = 1 + RV_LAUNCHER, .pid_file = "/run/x.pid"},
+		{.argv = argv_of_recipe, .type = 1 + RV_LAUNCHER, .main_port = 81}};
+	struct got g = read_with_recipe("services:\n  a: {plugin: p}\n  b: {plugin: p}\n"
+					"  c: {plugin: p, main-pid: tree}\n"
+					"  d: {plugin: p, type: daemon}\n",
+		recipes);
+
+	(void)state;
+	assert_non_null(g.conf);
+	assert_int_equal(service(&g, "a")->type, RV_LAUNCHER);
+	assert_int_equal(node(&g, "a")->type, RV_LAUNCHER);
+	assert_int_equal(service(&g, "a")->main_pid.by, RV_MAIN_PORT);
+	assert_int_equal(service(&g, "a")->main_pid.port, 81);
+	assert_int_equal(service(&g, "b")->main_pid.by, RV_MAIN_FILE);
+	assert_string_equal(service(&g, "b")->main_pid.file, "/run/x.pid");
+	assert_int_equal(service(&g, "c")->main_pid.by, RV_MAIN_TREE);
+	assert_int_equal(node(&g, "d")->type, RV_DAEMON);
+	put_away(&g);
+}
+
+static void main_pid_is_for_launchers_only(void **state)
+{
+	const struct rv_recipe none[] = {{.argv = argv_of_recipe}};
+	const struct rv_recipe bad[] = {
+		{.argv = argv_of_recipe, .type = 1 + RV_LAUNCHER, .pid_file = "x.pid"}};
+
+	(void)state;
+	refuse_recipe("services: {a: {plugin: p, main-pid: tree}}\n", none,
+		"t.yaml:1:37: main-pid of service 'a' says where a launcher's daemon is found, but "
+		"its type is daemon: write type: launcher, or leave main-pid out\n");
+	refuse_recipe("services: {a: {plugin: p}}\n", bad,
+		"t.yaml:1:12: service 'a': the pid file that plugin p names must be an absolute "
+		"path\n");
+}
+
 static void plugins_see_environment_and_ports_before_they_give_recipes(void **state)
 {
 	static const char *const paths[] = {"t.yaml", NULL};
@@ -540,15 +590,6 @@ static void a_recipe_that_is_known_at_start_only_is_no_mistake(void **state)
 	assert_non_null(g.conf);
 	assert_null(service(&g, "a")->argv);
 	assert_false(service(&g, "a")->argv_is_static);
-	put_away(&g);
-}
-
-static void refuse_recipe(const char *yaml, const struct rv_recipe *recipes, const char *complaint)
-{
-	struct got g = read_with_recipe(yaml, recipes);
-
-	assert_null(g.conf);
-	assert_string_equal(rv_buf_text(&g.c.text), complaint);
 	put_away(&g);
 }
 
@@ -981,6 +1022,8 @@ int main(void)
 		cmocka_unit_test(who_adopts_needs_a_port_and_a_proof),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
+		cmocka_unit_test(a_recipe_may_be_a_launcher_unless_the_file_says_otherwise),
+		cmocka_unit_test(main_pid_is_for_launchers_only),
 		cmocka_unit_test(plugins_see_environment_and_ports_before_they_give_recipes),
 		cmocka_unit_test(ready_replaces_the_probe_of_the_plugin),
 		cmocka_unit_test(a_recipe_that_is_known_at_start_only_is_no_mistake),

@@ -688,6 +688,35 @@ static void a_gateway_gets_token_and_configuration_by_its_environment(void **sta
 	assert_null(strstr(argv_line(), "t0ken"));
 }
 
+static void a_launched_gateway_is_the_command_of_e2bs_images(void **state)
+{
+	(void)state;
+	use("mcp-gateway");
+	with("kind", "launcher");
+	assert_int_equal(start(), REEVE_OK);
+	assert_string_equal(argv_line(), "[mcp-gateway] [--config] [{}]");
+	assert_int_equal(s.t.process.type, REEVE_LAUNCHER);
+	assert_int_equal(s.t.main_port, 50005);
+	assert_int_equal(s.t.process.ports[0], 50005);
+	with("bin", "/opt/gw");
+	with("port", "5002");
+	with("token", "t0ken");
+	with("config", "{\"nobody-knows-this-server\":{}}"); /* accepted as it is */
+	assert_int_equal(start(), REEVE_OK);
+	assert_string_equal(
+		argv_line(), "[/opt/gw] [--config] [{\"nobody-knows-this-server\":{}}]");
+	assert_int_equal(s.t.main_port, 5002);
+	assert_string_equal(s.t.process.env[0], "GATEWAY_ACCESS_TOKEN=t0ken");
+	for (size_t i = 0; s.t.process.env[i]; i++)
+		assert_null(strstr(s.t.process.env[i], "MCP_GATEWAY_CONFIG"));
+	s.t.command = gateway;
+	assert_int_equal(start(), REEVE_OK);
+	assert_string_equal(argv_line(), "[mcp-proxy] [--port] [5001]");
+	with("kind", "other");
+	assert_int_equal(start(), REEVE_FAIL);
+	assert_non_null(strstr(s.t.why, "resident or launcher"));
+}
+
 static void a_gateway_is_asked_to_initialize_at_its_port_and_path(void **state)
 {
 	(void)state;
@@ -826,6 +855,7 @@ int main(void)
 		cmocka_unit_test(the_interpreter_is_ready_by_the_json_string_ok),
 		cmocka_unit_test(a_gateway_needs_a_command),
 		cmocka_unit_test(a_gateway_gets_token_and_configuration_by_its_environment),
+		cmocka_unit_test(a_launched_gateway_is_the_command_of_e2bs_images),
 		cmocka_unit_test(a_gateway_is_asked_to_initialize_at_its_port_and_path),
 		cmocka_unit_test(a_gateway_is_ready_by_a_result),
 		cmocka_unit_test(a_key_in_the_path_of_a_gateway_is_in_no_reason),

@@ -788,6 +788,131 @@ static void the_sweep_leaves_no_child_but_spares_what_was_there_before_us(void *
 	}
 }
 
+/* ---- launchers ---- */
+
+/* Leaves a process in a session of its own, which has a child, and ends with 0. */
+static const char launcher[] = PRELUDE
+	"if os.fork()==0:\n"
+	" os.setsid()\n"
+	" if os.fork()==0:\n"
+	"  tell('child'); time.sleep(1000)\n"
+	" tell('left'); time.sleep(1000)\n"
+	"while not (os.path.exists(T+'/left') and os.path.exists(T+'/child')):\n"
+	" time.sleep(0.001)\n";
+
+static void turns(struct world *w, int n)
+{
+	for (int i = 0; i < n; i++) {
+		rv_reaper_turn(w->r);
+		nap();
+	}
+}
+
+/* The daemon of a launcher that has ended. */
+static pid_t launch(struct world *w, rv_id id)
+{
+	start_python(w, id, 1, launcher);
+	rv_reaper_expect_heir(w->r, id);
+	UNTIL(w, w->lives[id].exited);
+	assert_int_equal(w->lives[id].how, 0);
+	turns(w, 5);
+	assert_int_equal(w->lives[id].gone, 0);
+	assert_int_equal(rv_reaper_pid(w->r, id), 0);
+	return pid_in(w, "left");
+}
+
+static void a_life_goes_on_with_another_main_process(void **state)
+{
+	struct world *w = *state;
+	pid_t daemon = launch(w, 0), child = pid_in(w, "child");
+
+	assert_true(rv_reaper_hand_over(w->r, 0, daemon));
+	assert_int_equal(rv_reaper_pid(w->r, 0), daemon);
+	assert_true(rv_reaper_hand_over(w->r, 0, daemon));
+	w->lives[0].exited = 0;
+	turns(w, 5);
+	assert_int_equal(w->lives[0].gone, 0);
+	assert_int_equal(rv_reaper_wait(w->r), RV_NEVER);
+	assert_true(rv_reaper_owns(w->r, 0, child));
+	/* Its end is the life's, and its group is what it was: the child is found by it. */
+	kill(daemon, SIGKILL);
+	UNTIL(w, w->lives[0].exited);
+	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGKILL));
+	assert_int_equal(w->lives[0].gone, 0);
+	assert_true(rv_reaper_ask(w->r, 0, SIGTERM, RV_TO_GROUP));
+	UNTIL(w, w->lives[0].gone);
+	assert_true(is_dead(child));
+}
+
+static void who_is_found_late_may_still_be_killed_with_the_tree(void **state)
+{
+	struct world *w = *state;
+	pid_t daemon = launch(w, 0), child = pid_in(w, "child");
+
+	rv_reaper_kill(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	assert_true(is_dead(daemon) && is_dead(child));
+}
+
+static void a_life_that_waits_for_its_heir_is_gone_when_there_is_none(void **state)
+{
+	struct world *w = *state;
+
+	start(w, 0, 1, LIST("/bin/sh", "-c", "exit 0"));
+	rv_reaper_expect_heir(w->r, 0);
+	UNTIL(w, w->lives[0].exited);
+	turns(w, 5);
+	assert_int_equal(w->lives[0].gone, 0);
+	rv_reaper_no_heir(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	/* Asked to leave it does not wait, nor when it ended badly. */
+	start(w, 0, 2, LIST("/bin/sh", "-c", "exit 0"));
+	rv_reaper_expect_heir(w->r, 0);
+	UNTIL(w, w->lives[0].exited);
+	rv_reaper_ask(w->r, 0, SIGTERM, RV_TO_TREE);
+	UNTIL(w, w->lives[0].gone);
+	start(w, 0, 3, LIST("/bin/sh", "-c", "exit 3"));
+	rv_reaper_expect_heir(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+}
+
+static bool may_be_claimed(struct world *w, rv_id id, pid_t pid)
+{
+	struct rv_pids list = {0};
+	bool found = false;
+
+	rv_reaper_unclaimed(w->r, id, &list);
+	for (size_t i = 0; i < list.count; i++)
+		found = found || list.at[i] == pid;
+	rv_pids_fini(&list);
+	return found;
+}
+
+static void only_one_of_this_life_can_follow(void **state)
+{
+	struct world *w = *state;
+	pid_t early = spawn("nobody", LIST("/bin/sleep", "1000")), late, other;
+
+	poll(NULL, 0, 50); /* /proc counts in hundredths of a second */
+	launch(w, 0);
+	late = spawn("nobody", LIST("/bin/sleep", "1000"));
+	other = start(w, 1, 1, LIST("/bin/sleep", "1000"));
+	turns(w, 2);
+	assert_false(rv_reaper_hand_over(w->r, 0, pid_in(w, "child"))); /* no child of ours */
+	assert_false(rv_reaper_hand_over(w->r, 0, other));
+	assert_false(rv_reaper_hand_over(w->r, 0, late));
+	assert_false(rv_reaper_hand_over(w->r, 0, getpid()));
+	assert_false(may_be_claimed(w, 0, early) || rv_reaper_claim(w->r, 0, early));
+	assert_false(may_be_claimed(w, 0, other) || rv_reaper_claim(w->r, 0, other));
+	assert_true(may_be_claimed(w, 0, late) && rv_reaper_claim(w->r, 0, late));
+	assert_true(rv_reaper_hand_over(w->r, 0, late));
+	w->lives[0].exited = 0;
+	rv_reaper_kill(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	assert_true(is_dead(late) && is_dead(pid_in(w, "left")));
+	assert_false(is_dead(early) || is_dead(other));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -814,6 +939,10 @@ int main(void)
 		T(a_recycled_number_is_never_signalled),
 		T(a_helper_is_told_once_and_its_group_is_killed),
 		T(a_dropped_helper_is_killed_and_never_told),
+		T(a_life_goes_on_with_another_main_process),
+		T(who_is_found_late_may_still_be_killed_with_the_tree),
+		T(a_life_that_waits_for_its_heir_is_gone_when_there_is_none),
+		T(only_one_of_this_life_can_follow),
 		T(the_sweep_leaves_no_child_but_spares_what_was_there_before_us),
 	};
 
