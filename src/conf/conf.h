@@ -252,6 +252,7 @@ struct rv_variant {
 	const char *const *env; /* as s.env; s.env may be replaced */
 	const uint16_t *ports; /* that the files declare */
 	size_t port_count;
+	bool typed; /* the files declare its type: a recipe's is no matter */
 };
 struct rv_word {
 	const char *key, *value;

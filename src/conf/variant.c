@@ -46,6 +46,7 @@ static void take_back_recipe(
 	for (size_t i = 0; ports && i < d->claim_count; i++)
 		if (!d->claims[i].recipe)
 			ports[v->port_count++] = d->claims[i].port;
+	v->typed = d->type_given;
 	v->ports = v->s.ports = ports;
 	v->s.port_count = v->port_count;
 	v->s.argv = d->s.command;

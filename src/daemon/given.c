@@ -231,6 +231,21 @@ static void give(struct rv_hands *h, struct rv_given *next)
 	h->given_changes = true;
 }
 
+/* What the core does with a life hangs on its type, which one start cannot change. */
+static bool keeps_type(const struct rv_variant *v, const struct rv_recipe *r, struct rv_buf *why)
+{
+	static const char *const names[] = {"daemon", "task", "launcher"};
+	unsigned type = r->type ? r->type - 1u : RV_DAEMON;
+
+	if (v->typed || !r->argv || type == (unsigned)v->s.type)
+		return true;
+	rv_buf_fmt(why,
+		"with these options it would be a %s, and it is a %s: write them into the "
+		"configuration",
+		names[type], names[v->s.type]);
+	return false;
+}
+
 /* The plugin has its word last: it knows what a value means. */
 static void on_tried(void *arg, enum rv_verdict v, const char *refusal, const struct rv_recipe *r)
 {
@@ -245,7 +260,7 @@ static void on_tried(void *arg, enum rv_verdict v, const char *refusal, const st
 	if (v != RV_OK && one->mask)
 		rv_mask_add(one->mask, refusal, &why);
 	else if (v == RV_OK && may_start(g, id, one->restart, one->variant.s.name, &why) &&
-		!take_ports(g, one, r, &e))
+		keeps_type(&one->variant, r, &why) && !take_ports(g, one, r, &e))
 		rv_buf_str(&why, e.text);
 	if (v != RV_OK && !why.len)
 		rv_buf_str(&why, "its plugin refuses these options");

@@ -146,6 +146,13 @@ def test_what_the_plugin_itself_refuses_changes_nothing_either(reeve, tmp_path, 
     assert "started with token" in s.r.ctl("why", "gw").stdout
 
 
+def test_the_type_of_a_service_is_no_matter_of_one_start(reeve, tmp_path, free_port):
+    s = Stage(reeve, tmp_path, free_port)
+    got = s.start("kind=launcher")
+    assert got.returncode == 1 and "it would be a launcher, and it is a daemon" in got.stderr, got.stderr
+    assert s.r.service("gw")["state"] == "stopped" and not s.lives()
+
+
 def test_a_host_that_dies_is_told_the_options_again(reeve, tmp_path, free_port):
     s = Stage(reeve, tmp_path, free_port)
     got = s.start("token=" + SECRET)

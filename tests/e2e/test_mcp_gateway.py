@@ -62,6 +62,27 @@ def test_it_returns_0_when_the_gateway_is_ready_with_its_servers_and_token(reeve
     assert os.listdir(s.file.parent) == [".token"]
 
 
+# The form of E2B's own images: what it starts is a launcher, which is given the configuration as an argument.
+def test_a_launcher_is_given_the_configuration_and_leaves_the_gateway(reeve, tmp_path, free_port):
+    graph = """
+services:
+  tools:
+    plugin: mcp-gateway
+    startup: disabled
+    options: {kind: launcher, bin: %(command)s, port: %(port)d}
+    environment: {STANDIN: "port=%(port)d", STANDIN_DIR: %%s}
+    ready: {timeout: %(timeout)s}
+""".replace("%%s", str(tmp_path))
+    s = Stage(reeve, tmp_path, free_port, command=os.path.join(harness.SRC, "tests", "e2e", "gateway-standin"), graph=graph)
+    got = s.run("--config", '{"nobody-knows-this": {"a": "b"}}')
+    assert (got.returncode, got.stderr) == (0, "")
+    assert s.initialize(TOKEN)["serverInfo"]["servers"] == ["nobody-knows-this"]
+    first = s.r.service("tools")
+    assert first["state"] == "ready" and "gateway-standin" in harness.cmdline(first["pid"])
+    assert s.run("--config", '{"two": {}}').returncode == 0
+    assert s.initialize(TOKEN)["serverInfo"]["servers"] == ["two"] and not harness.alive(first["pid"])
+
+
 def test_a_crash_later_brings_the_same_gateway_back(reeve, tmp_path, free_port):
     s = Stage(reeve, tmp_path, free_port, graph=GRAPH.replace("on: never", "on: failure, delay: 10ms"))
     assert s.run("--config", '{"exa": {}}').returncode == 0
