@@ -243,7 +243,7 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 		return REEVE_OK;
 	if (t->step)
 		return reeve_findings(t, reeve_fmt(t, "%s -version", bin));
-	t->run.argv = reeve_argv(t, bin, "-version", NULL);
+	t->run.argv = reeve_argv(t, bin, "-version", (char *)NULL);
 	t->run.timeout_ns = INT64_C(20000000000);
 	return REEVE_RUN;
 }

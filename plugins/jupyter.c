@@ -259,7 +259,7 @@ static const char *python_of(struct reeve_turn *t, const char *program, bool *so
 static enum reeve_next ask_itself(struct reeve_turn *t, const char *program)
 {
 	if (t->step == 0) {
-		t->run.argv = reeve_argv(t, program, "server", "--version", NULL);
+		t->run.argv = reeve_argv(t, program, "server", "--version", (char *)NULL);
 		t->run.timeout_ns = t->left_ns;
 		return REEVE_RUN;
 	}
@@ -292,7 +292,7 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 		return reeve_findings(
 			t, reeve_fmt(t, "looking for kernels of %s under %s", program, python));
 	t->run.argv = reeve_argv(t, python, "-B", "-c", check_script, program, root ? root : "",
-		sought ? "1" : "", NULL);
+		sought ? "1" : "", (char *)NULL);
 	t->run.timeout_ns = t->left_ns;
 	return REEVE_RUN;
 }

@@ -266,14 +266,16 @@ static void check_as_service(struct verifying *v, struct rv_arena *arena)
 	struct rv_guise guise = {0};
 	char as[300] = "";
 	struct rv_err e;
+	bool dressed;
 
 	if ((s->user || s->group || s->groups) &&
 		!rv_ident_resolve(s->user, s->group, s->groups, arena, &account, &e))
 		account.who = (struct rv_ident){0};
-	if (!rv_guise_begin(&guise, &account.who))
+	dressed = rv_guise_begin(&guise, &account.who);
+	if (!dressed)
 		tell(v, true, s->user_at.line ? s->user_at : s->at,
-			"its program was not looked at as its user: to take on its groups is not "
-			"permitted here");
+			"nothing was looked at as its user, and its plugin was not asked: to take "
+			"on its groups is not permitted here");
 	else if (account.who.set_uid)
 		snprintf(as, sizeof(as), " as user %s", s->user);
 	v->as = as;
@@ -282,6 +284,7 @@ static void check_as_service(struct verifying *v, struct rv_arena *arena)
 	if (s->ready.exec)
 		check_program(v, s->ready.exec[0], " (of ready.exec)", s->ready.at);
 	check_folder(v);
+	v->broken |= !dressed;
 	rv_guise_end(&guise);
 	v->as = "";
 }
@@ -299,6 +302,9 @@ static void check_reeve(const struct verifying *v, const struct rv_conf *conf, c
 		tell_unmade(
 			v, conf->control_at, "runtime-dir", conf->runtime_dir, may_make(socket));
 	check_report(v, conf);
+	if (conf->termination_report && stat(conf->termination_report, &st))
+		tell_unmade(v, conf->control_at, "termination-report", conf->termination_report,
+			may_make(conf->termination_report));
 	if (init && !rv_program_look(&program, dir, init, RV_SPAWN_PATH))
 		tell(v, false, (struct rv_place){.file = ""},
 			"cannot execute %s, which is to be PID 1: %s", init, program.why);

@@ -116,6 +116,11 @@ def test_programs_and_folders_are_looked_at_as_the_user_of_the_service(check, tm
     accepted(check(text.replace(", user: nobody", "")))
 
 
+def test_what_reeve_itself_would_write_is_looked_at(check):
+    refused(check("reeve: {runtime-dir: /dev/null/run, termination-report: /dev/null/report}\nservices: {a: {command: [/bin/true], log: null}}"),
+            "cannot write runtime-dir /dev/null/run: Not a directory", "cannot write termination-report /dev/null/report: Not a directory")
+
+
 def test_a_script_that_is_not_there_is_a_warning(check):
     got = accepted(check("services: {a: {command: [/bin/sh, /nonexistent/a.sh], log: null}}"),
                    "warning: service a: /bin/sh has nothing to run: cannot read /nonexistent/a.sh")
@@ -232,6 +237,35 @@ def test_a_signal_ends_it_and_leaves_no_process(app, tmp_path, number):
     assert p.returncode == 128 + number, err
     assert "ended the check before all was looked at" in err and "no mistakes" not in out
     harness.until("nothing to be left", lambda: not run_by(mark))
+
+
+# Some builders are root in name only.
+def test_where_groups_cannot_be_set_it_says_what_was_not_looked_at(check, app, tmp_path):
+    alone = ["unshare", "-U", "-r"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no user namespaces here")
+    (tmp_path / "reeve.yaml").write_text(interpreter(app, ", user: nobody"))
+    got = subprocess.run([*alone, harness.REEVE, "check", "-c", "reeve.yaml", "--plugin-dir", harness.PLUGINS], cwd=tmp_path,
+                         capture_output=True, text=True, timeout=60 * harness.SLACK)
+    assert "nothing was looked at as its user, and its plugin was not asked" in accepted(got).stderr
+
+
+# In a build container it may be the first process.
+@pytest.mark.pid1
+def test_as_pid_1_it_checks_and_obeys_a_signal(app, tmp_path):
+    (tmp_path / "reeve.yaml").write_text(interpreter(app))
+    command = ["unshare", "-p", "-f", "--mount-proc", "--kill-child", harness.REEVE, "check", "-c", "reeve.yaml", "--plugin-dir", harness.PLUGINS]
+    got = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60 * harness.SLACK)
+    assert (got.returncode, got.stdout, got.stderr) == (0, "1 service, no mistakes\n", "")
+    (app / "server.py").write_text("import subprocess\nopen('%s/here', 'w').close()\nsubprocess.run(['sleep', '1000'])\n" % app)
+    p = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        harness.until("the import to begin", lambda: (app / "here").exists(), 30)
+        os.kill(harness.children_of(p.pid)[0], signal.SIGTERM)
+        assert "SIGTERM ended the check" in p.communicate(timeout=20 * harness.SLACK)[1]
+    finally:
+        p.kill()
+    assert p.returncode == 128 + signal.SIGTERM
 
 
 def test_all_findings_of_all_services_come_in_one_run_in_the_order_of_the_file(check, app, tmp_path):
