@@ -129,47 +129,55 @@ struct verdict {
 	struct rv_doubt doubt; /* and where it was found */
 };
 
+static void keep_worse(struct verdict *v, enum rv_whose w, const struct rv_doubt *doubt)
+{
+	if (v->whose == RV_WHOSE_OTHERS || w == RV_WHOSE_OWN || w == v->whose)
+		return;
+	v->whose = w;
+	v->doubt = *doubt;
+}
+
 static void weigh(
 	struct verdict *v, const struct rv_service *s, const struct rv_address *a, struct life *l)
 {
 	struct rv_doubt doubt = {.at = *a};
 	enum rv_whose w = judge(s, a, l, &doubt.inode);
 
-	if (v->whose == RV_WHOSE_OTHERS || w == RV_WHOSE_OWN || w == v->whose)
-		return;
-	v->whose = w;
-	v->doubt = doubt;
+	keep_worse(v, w, &doubt);
 }
 
 /* A plugin asks at the loopback address; where nobody is there, it has asked somewhere else. */
-static void weigh_home(struct verdict *v, const struct rv_service *s, struct life *l)
+static void weigh_port(
+	struct verdict *v, const struct rv_service *s, uint16_t port, bool home, struct life *l)
 {
-	for (size_t i = 0; i < s->port_count; i++) {
-		struct rv_address a = {.ip = {127, 0, 0, 1}, .port = s->ports[i]};
-		struct rv_sockets sockets;
+	struct rv_doubt doubt = {.at = {.ip = {127, 0, 0, 1}, .port = port}};
+	enum rv_whose w = home ? judge(s, &doubt.at, l, &doubt.inode) : RV_WHOSE_UNKNOWN;
 
-		rv_port_listeners(&a, &sockets);
-		if (sockets.count)
-			weigh(v, s, &a, l);
-	}
+	if (w == RV_WHOSE_UNKNOWN && !doubt.inode)
+		weigh(v, s, &(struct rv_address){.port = port, .any = true}, l);
+	else
+		keep_worse(v, w, &doubt);
 }
 
 enum rv_whose rv_whose_judge(const struct rv_service *s, const struct rv_check *k,
 	struct rv_reaper *r, struct rv_doubt *doubt)
 {
 	struct life l = {.r = r, .id = s->id, .main = rv_reaper_pid(r, s->id)};
+	struct rv_address tcp = {.port = k->tcp_port, .v6 = k->tcp_v6}, http = {.port = 0};
 	struct verdict v = {.whose = RV_WHOSE_OWN};
-	struct rv_address a = {.port = k->tcp_port, .v6 = k->tcp_v6};
 
-	memcpy(a.ip, k->tcp_ip, sizeof(a.ip));
-	if (k->tcp && make_local(&a))
-		weigh(&v, s, &a, &l);
-	if (k->http_url && rv_address_of_url(k->http_url, &a))
-		weigh(&v, s, &a, &l);
-	if (k->plugin)
-		weigh_home(&v, s, &l);
+	memcpy(tcp.ip, k->tcp_ip, sizeof(tcp.ip));
+	if (!k->tcp || !make_local(&tcp))
+		tcp.port = 0;
+	if (!k->http_url || !rv_address_of_url(k->http_url, &http))
+		http.port = 0;
+	if (tcp.port)
+		weigh(&v, s, &tcp, &l);
+	if (http.port)
+		weigh(&v, s, &http, &l);
 	for (size_t i = 0; i < s->port_count; i++)
-		weigh(&v, s, &(struct rv_address){.port = s->ports[i], .any = true}, &l);
+		if (s->ports[i] != tcp.port && s->ports[i] != http.port)
+			weigh_port(&v, s, s->ports[i], k->plugin, &l);
 	rv_pids_fini(&l.rest);
 	*doubt = v.doubt;
 	return v.whose;
