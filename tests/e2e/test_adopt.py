@@ -1,11 +1,13 @@
 """if-running: who runs already where a service was to be started (R-12, R-13)."""
 import os
 import signal
+import subprocess
 import time
 
 import pytest
 
-from harness import SLACK, alive, children_of, until
+from harness import PLUGINS, REEVE, SLACK, SRC, alive, children_of, until
+from test_listen import refused
 from test_ports import SERVER, net, stranger  # noqa: F401 (fixtures)
 
 
@@ -150,3 +152,30 @@ def test_a_process_of_another_service_is_a_conflict_and_not_adopted(reeve, free_
     assert r.wait() == 10
     assert "s: failed: cannot start: port %d is already in use by pid" % port in r.stderr
     assert "of service thief" in r.stderr
+
+
+# The example of R-12: the stand-in runs first, and is asked by the plugin's own probe; the port is the plugin's, too.
+def test_an_envd_that_runs_already_is_adopted_by_the_plugins_probe(reeve, free_port, tmp_path):
+    port = free_port()
+    standin = os.path.join(SRC, "etc", "sandbox", "envd-standin")
+    with open(tmp_path / "log", "w") as log:
+        other = subprocess.Popen([standin, "-port", str(port), "-isnotfc"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                 env=dict(os.environ, STANDIN="loopback", STANDIN_DIR=str(tmp_path)), start_new_session=True)
+    try:
+        until("the stand-in to listen", lambda: not refused(port))
+        r = reeve("""
+services:
+  envd: {plugin: envd, options: {bin: %s, port: %d}, if-running: adopt}
+  user: {command: [/bin/sleep, "1000"], needs: [envd]}
+""" % (standin, port))
+        r.wait_ready()
+        assert r.service("envd")["state"] == "adopted" and r.service("envd")["pid"] == other.pid
+        why = r.ctl("why", "envd")
+        assert why.returncode == 0 and "which reeve did not start" in why.stdout, why.stdout + why.stderr
+        plan = subprocess.run([REEVE, "plan", "-c", r.config, "--plugin-dir", PLUGINS], capture_output=True, text=True, env=r.env)
+        assert "%d (running already: adopted)" % port in plan.stdout
+        assert r.term() == 0
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
