@@ -278,5 +278,7 @@ void rv_mask_add(const struct rv_mask *m, const char *text, struct rv_buf *to);
 /* `reeve plan`: the effective configuration for a reader, in start order; secrets as ***, names of
    environment variables without values. */
 void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to);
+/* `reeve check`: a line for each listener and port, and from when on it is open. */
+void rv_conf_print_exposed(const struct rv_conf *conf, struct rv_buf *to);
 
 #endif

@@ -9,7 +9,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/draft.c src/conf/draft.h \
 	src/conf/ending.c \
 	src/conf/environ.c \
-	src/conf/expand.c \
+	src/conf/expand.c src/conf/exposed.c \
 	src/conf/graph.c \
 	src/conf/http.c \
 	src/conf/keys.c \

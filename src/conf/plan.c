@@ -180,6 +180,15 @@ static bool has_claim(const struct rv_detail *d, uint16_t port)
 	return false;
 }
 
+/* What a plugin reports of its own port is the listener that it inherits. */
+static bool has_listener(const struct rv_detail *d, uint16_t port)
+{
+	for (size_t i = 0; i < d->s.listen_count; i++)
+		if (d->s.listen[i].family != RV_UNIX && d->s.listen[i].port == port)
+			return true;
+	return false;
+}
+
 static void take_ports(struct rv_whole *w, struct rv_detail *d, const struct rv_recipe *recipe)
 {
 	size_t n = recipe ? recipe->port_count : 0;
@@ -193,7 +202,8 @@ static void take_ports(struct rv_whole *w, struct rv_detail *d, const struct rv_
 		memcpy(claims, d->claims, d->claim_count * sizeof(*claims));
 	d->claims = claims;
 	for (size_t i = 0; i < n; i++)
-		if (recipe->ports[i] && !has_claim(d, recipe->ports[i]))
+		if (recipe->ports[i] && !has_claim(d, recipe->ports[i]) &&
+			!has_listener(d, recipe->ports[i]))
 			claims[d->claim_count++] = (struct rv_claim){
 				d->s.at, recipe->ports[i], true};
 	for (size_t i = 0; i < d->claim_count; i++)

@@ -380,6 +380,13 @@ static int check(const struct words *w, const struct rv_load *files, struct rv_h
 		rv_complain(&c, (struct rv_place){.file = ""},
 			"cannot read the configuration: out of memory");
 	status = rv_load_verdict(&c, conf ? conf->plan->present : 0, w->json, *files->ended);
+	if (!status && !w->json) {
+		struct rv_buf text = {0};
+
+		rv_conf_print_exposed(conf, &text);
+		fputs(rv_buf_text(&text), stdout);
+		rv_buf_fini(&text);
+	}
 	rv_complaints_fini(&c);
 	rv_conf_destroy(conf);
 	rv_hostlink_destroy(host);

@@ -171,7 +171,7 @@ def interpreter(app, more=""):
 def test_the_application_is_imported_and_nothing_is_made_or_started(check, app):
     before = sorted(app.iterdir())
     got = accepted(check(interpreter(app), env={"PYTHONDONTWRITEBYTECODE": ""}))
-    assert (got.stdout, got.stderr) == ("1 service, no mistakes\n", "")
+    assert (got.stdout, got.stderr) == ("1 service, no mistakes\nweb: port 49999 is bound by web itself\n", "")
     assert sorted(app.iterdir()) == before
 
 
@@ -412,3 +412,24 @@ def test_a_user_who_may_not_become_the_service_s_is_told_what_was_not_looked_at(
         pytest.skip("another user cannot read the build: %s" % got.stderr)
     accepted(got, "warning: service web: nothing was looked at with its user and groups", "run it as root",
              "warning: service b: log /var/log/b.log cannot be written as user")
+
+
+# R-05: which of the two is in force decides what a probe of the platform that only connects is worth.
+def test_it_says_from_when_on_each_port_is_open(reeve, free_port):
+    early, late, own = free_port(), free_port(), free_port()
+    r = reeve("""
+services:
+  s:
+    command: [/bin/sleep, "1000"]
+    listen: [{name: a, tcp: "127.0.0.1:%d", backlog: 5}, {name: b, tcp: "127.0.0.1:%d"}]
+    ports: [%d]
+""" % (early, late, own), args=())
+    r.wait_ready()
+    assert r.term() == 0
+    got = subprocess.run([harness.REEVE, "check", "-c", r.path("base.yaml"), "-c", r.config, "--plugin-dir", harness.PLUGINS], capture_output=True,
+                         text=True, env=r.env, timeout=60)
+    assert got.stdout == """1 service, no mistakes
+s: 127.0.0.1:%d is listened on from the boot on (backlog 5): who only connects finds it open before s is ready
+s: 127.0.0.1:%d is bound from the boot on, and open when s listens
+s: port %d is bound by s itself
+""" % (early, late, own), got.stderr

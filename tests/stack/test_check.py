@@ -52,7 +52,12 @@ def test_the_sample_sandbox_passes_and_leaves_nothing(check, tmp_path):
     before = sorted(tmp_path.iterdir())
     got = check()
     assert (got.returncode, got.stderr) == (0, ""), got.stderr
-    assert got.stdout == "4 services, no mistakes\n"
+    assert got.stdout == """4 services, no mistakes
+envd: port 49983 is bound by envd itself
+jupyter: port 8888 is bound by jupyter itself
+interpreter: 0.0.0.0:49999 is bound from the boot on, and open when interpreter listens
+mcp-gateway: port 50005 is bound by mcp-gateway itself
+"""
     assert sorted(os.listdir(check.home)) == []
     assert [p for p in tmp_path.iterdir() if p not in before and p.name != "more.yaml"] == []
 

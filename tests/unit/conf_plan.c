@@ -624,6 +624,7 @@ static void the_effective_port_of_a_plugin_may_be_its_own_listener(void **state)
 
 	(void)state;
 	assert_non_null(g.conf);
+	assert_int_equal(service(&g, "a")->port_count, 0); /* it is kept by the listener */
 	put_away(&g);
 	g = read_with_recipe("services: {a: {plugin: p, ports: [81]}}\n", recipes);
 	assert_non_null(g.conf);
