@@ -251,17 +251,13 @@ bool rv_report_write(const char *path, const char *text, size_t n, struct rv_err
 
 bool rv_report_clear(const char *path, struct rv_err *e)
 {
-	struct stat st;
 	rv_auto_fd fd = -1;
+	struct stat st;
 
-	if (stat(path, &st) || (S_ISREG(st.st_mode) && !st.st_size))
+	if (stat(path, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return true; /* also when it cannot be looked at: writing it will tell */
-	if (S_ISDIR(st.st_mode))
-		return rv_fail_errno(e, EISDIR, "cannot write the termination report %s", path);
-	if (!S_ISREG(st.st_mode))
-		return true;
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, 0))
+	if (fd < 0 || (st.st_size && ftruncate(fd, 0)))
 		return rv_fail_errno(e, errno, "cannot write the termination report %s", path);
 	return true;
 }

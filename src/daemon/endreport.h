@@ -43,7 +43,8 @@ void rv_report_put(const struct rv_report *r, struct rv_buf *to);
 /* Makes text all that `path` has: a regular file is overwritten in place (a mounted one cannot be replaced) and made,
    with its folders, where there is none; a pipe or device takes it if it does so at once. Never waits. */
 bool rv_report_write(const char *path, const char *text, size_t n, struct rv_err *e);
-/* What an earlier run has left in a regular file is taken away; what is not there is not made. */
+/* What an earlier run has left in a regular file is taken away; what is not there is not made. False also when it is
+   empty and could not be written. */
 bool rv_report_clear(const char *path, struct rv_err *e);
 
 #endif

@@ -2,13 +2,15 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
 
-from harness import PLUGINS
+from harness import PLUGINS, until
 from test_teardown import DEAF, fc
 from test_hosts import mixed  # noqa: F401
 
@@ -264,6 +266,24 @@ def test_a_report_of_before_is_gone_when_the_boot_begins(reeve):
     assert r.term() == 0
     report(r)
     assert os.stat(r.path("report")).st_ino == inode, "a mounted file cannot be replaced: it is written in place"
+
+
+# Not at the end only, when it is too late to mend
+def test_a_file_that_cannot_be_written_is_told_when_the_boot_begins(reeve, tmp_path):
+    busy = str(tmp_path / "busy")
+    shutil.copy("/bin/sleep", busy)  # nobody may write a program while it runs, root neither
+    sleeper = subprocess.Popen([busy, "1000"], stdin=subprocess.DEVNULL)
+    try:
+        until("the program to run", lambda: os.readlink("/proc/%d/exe" % sleeper.pid) == busy)
+        r = reeve("reeve: {termination-report: %s}\nservices: {a: {command: [/bin/sleep, '1000']}}" % busy)
+        r.wait_ready()
+        told = "warning: cannot write the termination report %s: Text file busy" % busy
+        assert r.stderr.count(told) == 1, r.stderr
+        assert r.term() == 0
+        assert r.stderr.count(told) == 2 and last_line(r)["what"] == "stopped"
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 def test_a_second_reeve_leaves_the_report_of_the_first_alone(reeve):
