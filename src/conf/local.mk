@@ -19,7 +19,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/options.c \
 	src/conf/plan.c \
 	src/conf/ports.c \
-	src/conf/print.c src/conf/printenv.c \
+	src/conf/print.c src/conf/print.h src/conf/printenv.c src/conf/printready.c \
 	src/conf/ready.c \
 	src/conf/schema.c src/conf/schema.h \
 	src/conf/service.c \

@@ -1,6 +1,6 @@
 /* The effective configuration for a reader, in start order: what `reeve plan` shows. Secrets are ***,
  * also where something else repeats them; of variables only the names are shown. */
-#include "conf/whole.h"
+#include "conf/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const char *const on_words[] = {"never", "failure", "always"};
 static const char *const loss_words[] = {"restart", "stop", "keep"};
 static const char *const to_words[] = {"group", "main", "tree"};
 
-static void label(struct rv_buf *to, const char *name)
+void rv_print_label(struct rv_buf *to, const char *name)
 {
 	rv_buf_fmt(to, "    %-14s", name);
 }
@@ -41,14 +41,8 @@ static const char *size_text(uint64_t v, char *to, size_t size)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* What is written to, and what must not get there. */
-struct sheet {
-	struct rv_buf *to;
-	const struct rv_mask *mask;
-};
-
 /* What a file may say with ${...}: without secrets, and without control characters. */
-static void add_text(const struct sheet *p, const char *text)
+void rv_print_text(const struct rv_sheet *p, const char *text)
 {
 	struct rv_buf shown = {0};
 
@@ -58,14 +52,14 @@ static void add_text(const struct sheet *p, const char *text)
 }
 
 /* As a shell would want it. Masked before it is quoted, for a quote inside a secret would hide it from us. */
-static void add_word(const struct sheet *p, const char *word)
+void rv_print_word(const struct rv_sheet *p, const char *word)
 {
 	const char *safe =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
 	struct rv_buf shown = {0}, quoted = {0};
 
 	if (*word && strspn(word, safe) == strlen(word)) {
-		add_text(p, word);
+		rv_print_text(p, word);
 		return;
 	}
 	rv_mask_add(p->mask, word, &shown);
@@ -82,31 +76,31 @@ static void add_word(const struct sheet *p, const char *word)
 	rv_buf_fini(&quoted);
 }
 
-static void add_argv(const struct sheet *p, const char *const *argv)
+void rv_print_argv(const struct rv_sheet *p, const char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		if (i)
 			rv_buf_str(p->to, " ");
-		add_word(p, argv[i]);
+		rv_print_word(p, argv[i]);
 	}
 }
 
 /* --- lines of a service ----------------------------------------------------------------------- */
 
-static void print_process(const struct sheet *p, const struct rv_service *s)
+static void print_process(const struct rv_sheet *p, const struct rv_service *s)
 {
 	struct rv_buf *to = p->to;
 
-	label(to, "command");
+	rv_print_label(to, "command");
 	if (s->argv)
-		add_argv(p, s->argv);
+		rv_print_argv(p, s->argv);
 	else
 		rv_buf_fmt(to, "(plugin %s tells it at each start)", s->plugin);
 	rv_buf_str(to, "\n");
-	label(to, "directory");
-	add_text(p, s->working_dir ? s->working_dir : "/");
+	rv_print_label(to, "directory");
+	rv_print_text(p, s->working_dir ? s->working_dir : "/");
 	rv_buf_str(to, "\n");
-	label(to, "user");
+	rv_print_label(to, "user");
 	rv_buf_fmt(to, "%s", s->user ? s->user : "(reeve's)");
 	if (s->group)
 		rv_buf_fmt(to, ", group %s", s->group);
@@ -116,7 +110,7 @@ static void print_process(const struct sheet *p, const struct rv_service *s)
 		rv_buf_fmt(to, " %s", s->groups[i]);
 	rv_buf_str(to, "\n");
 	if (s->has_umask) {
-		label(to, "umask");
+		rv_print_label(to, "umask");
 		rv_buf_fmt(to, "%03o\n", s->umask);
 	}
 }
@@ -133,7 +127,7 @@ static void print_limits(const struct rv_service *s, struct rv_buf *to)
 {
 	if (!s->limit_count)
 		return;
-	label(to, "limits");
+	rv_print_label(to, "limits");
 	for (size_t i = 0; i < s->limit_count; i++) {
 		rv_buf_fmt(to, "%s%s ", i ? ", " : "", rv_limit_name(s->limits[i].resource));
 		print_amount(to, s->limits[i].soft);
@@ -156,7 +150,7 @@ static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, s
 			if (dep->kind != kind)
 				continue;
 			if (!any)
-				label(to, kind_words[kind]);
+				rv_print_label(to, kind_words[kind]);
 			rv_buf_fmt(to, "%s%s", any ? ", " : "", conf->services[dep->on].name);
 			if (kind == RV_NEEDS)
 				rv_buf_fmt(to, " until %s", until_words[dep->until]);
@@ -169,16 +163,16 @@ static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, s
 	}
 }
 
-static void print_sockets(const struct sheet *p, const struct rv_service *s)
+static void print_sockets(const struct rv_sheet *p, const struct rv_service *s)
 {
 	struct rv_buf *to = p->to;
 
 	for (size_t i = 0; i < s->listen_count; i++) {
 		const struct rv_listen *l = &s->listen[i];
 
-		label(to, i ? "" : "listen");
+		rv_print_label(to, i ? "" : "listen");
 		rv_buf_fmt(to, "%s: ", l->name);
-		add_text(p, l->address);
+		rv_print_text(p, l->address);
 		rv_buf_fmt(to, " as descriptor %d", l->fd);
 		if (l->backlog)
 			rv_buf_fmt(to, ", backlog %d", l->backlog);
@@ -191,123 +185,36 @@ static void print_sockets(const struct sheet *p, const struct rv_service *s)
 		rv_buf_str(to, "\n");
 	}
 	if (s->port_count)
-		label(to, "ports");
+		rv_print_label(to, "ports");
 	for (size_t i = 0; i < s->port_count; i++)
 		rv_buf_fmt(to, "%s%u", i ? " " : "", s->ports[i]);
 	if (s->port_count)
 		rv_buf_fmt(to, "%s\n", s->adopts ? " (running already: adopted)" : "");
 }
 
-static void print_statuses(struct rv_buf *to, const char *what, struct rv_status_list list)
-{
-	for (uint32_t i = 0; i < list.count; i++) {
-		rv_buf_fmt(to, "%s%u", i ? " " : what, (unsigned)list.at[i].from);
-		if (list.at[i].to != list.at[i].from)
-			rv_buf_fmt(to, "-%u", (unsigned)list.at[i].to);
-	}
-}
-
-/* Names of headers only: values may be secrets. */
-static void print_http(const struct sheet *p, const struct rv_want *w)
-{
-	struct rv_buf *to = p->to;
-
-	rv_buf_str(to, "http ");
-	if (strcmp(w->method, "GET") != 0)
-		rv_buf_fmt(to, "%s ", w->method);
-	add_text(p, w->url);
-	for (size_t i = 0; w->headers && w->headers[i]; i++)
-		rv_buf_fmt(to, "%s%.*s", i ? " " : " with ", (int)strcspn(w->headers[i], ":"),
-			w->headers[i]);
-	print_statuses(to, ": status ", w->status);
-	print_statuses(to, ": retry ", w->retry);
-	print_statuses(to, ": fail ", w->fail);
-	if (w->body) {
-		rv_buf_str(to, ": body ");
-		add_word(p, w->body);
-	}
-	for (uint32_t i = 0; i < w->json_count; i++) {
-		rv_buf_str(to, i ? " " : ": json ");
-		add_word(p, w->json[i].path);
-		if (w->json[i].kind != RV_MEMBER_THERE)
-			rv_buf_str(to, "=");
-		if (w->json[i].kind != RV_MEMBER_THERE)
-			add_word(p, w->json[i].value);
-	}
-	if (w->regex) {
-		rv_buf_str(to, ": regex ");
-		add_word(p, w->regex);
-	}
-	rv_buf_str(to, ", ");
-}
-
-static void print_kind(const struct sheet *p, const char *kind, const char *text)
-{
-	if (!text)
-		return;
-	rv_buf_fmt(p->to, "%s ", kind);
-	add_word(p, text);
-	rv_buf_str(p->to, ", ");
-}
-
-static void print_main_pid(const struct sheet *p, const struct rv_service *s)
+static void print_main_pid(const struct rv_sheet *p, const struct rv_service *s)
 {
 	const struct rv_main_pid *m = &s->main_pid;
 
 	if (s->type != RV_LAUNCHER)
 		return;
-	label(p->to, "main pid");
+	rv_print_label(p->to, "main pid");
 	switch (m->by) {
 	case RV_MAIN_TREE: rv_buf_str(p->to, "the process that it leaves\n"); break;
 	case RV_MAIN_PORT: rv_buf_fmt(p->to, "who listens on port %u\n", m->port); break;
 	case RV_MAIN_FILE:
 		rv_buf_str(p->to, "in ");
-		add_text(p, m->file);
+		rv_print_text(p, m->file);
 		rv_buf_str(p->to, "\n");
 		break;
 	}
-}
-
-static void print_ready(const struct sheet *p, const struct rv_service *s)
-{
-	const struct rv_check *k = &s->ready;
-	struct rv_buf *to = p->to;
-
-	label(to, "ready");
-	if (!s->has_ready) {
-		rv_buf_str(to,
-			s->type == RV_TASK		 ? "when it has ended with 0\n"
-				: s->type == RV_LAUNCHER ? "when it has ended with 0 and left a "
-							   "daemon\n"
-							 : "when it runs (nothing proves it)\n");
-		return;
-	}
-	if (k->plugin)
-		rv_buf_fmt(to, "plugin %s, ", s->plugin);
-	if (k->has_fd)
-		rv_buf_fmt(to, "fd %d, ", k->fd);
-	if (k->notify)
-		rv_buf_fmt(to, "notify by %s, ", k->notify == RV_NOTIFY_MAIN ? "main" : "tree");
-	print_kind(p, "log-line", k->log_line);
-	print_kind(p, "file", k->file);
-	print_kind(p, "unix", k->unix_path);
-	if (k->tcp)
-		rv_buf_fmt(to, "tcp %s, ", k->tcp);
-	if (k->http)
-		print_http(p, k->http);
-	if (k->exec) {
-		rv_buf_str(to, "exec ");
-		add_argv(p, k->exec);
-		rv_buf_str(to, ", ");
-	}
-	rv_buf_fmt(to, "within %s (attempt %s)\n", DUR(k->timeout), DUR(k->attempt_timeout));
 }
 
 static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 {
 	const struct rv_node *n = &d->node;
 
-	label(to, "restart");
+	rv_print_label(to, "restart");
 	rv_buf_str(to, on_words[n->restart_on]);
 	if (n->restart_on != RV_RESTART_NEVER) {
 		rv_buf_fmt(to, ", delay %s", DUR(n->delay));
@@ -327,7 +234,7 @@ static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 	if (n->start_attempts != 1)
 		rv_buf_fmt(to, ", %u attempts to start", n->start_attempts);
 	rv_buf_str(to, "\n");
-	label(to, "stop");
+	rv_print_label(to, "stop");
 	if (n->hooks & RV_HAS(RV_HOOK_STOP))
 		rv_buf_fmt(to, "hook %s, ", DUR(n->stop_hook_timeout));
 	for (uint32_t i = 0; i < n->step_count; i++)
@@ -339,24 +246,24 @@ static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 	rv_buf_str(to, "\n");
 }
 
-static void print_log(const struct sheet *p, const struct rv_log_conf *l)
+static void print_log(const struct rv_sheet *p, const struct rv_log_conf *l)
 {
 	struct rv_buf *to = p->to;
 
-	label(to, "log");
+	rv_print_label(to, "log");
 	switch (l->kind) {
 	case RV_LOG_INHERIT: rv_buf_str(to, "reeve's own output\n"); return;
 	case RV_LOG_NULL: rv_buf_str(to, "discarded\n"); return;
 	case RV_LOG_FILE: break;
 	}
-	add_text(p, l->path);
+	rv_print_text(p, l->path);
 	if (l->max_size)
 		rv_buf_fmt(to, ", rotated at %s, %u kept\n", SIZE(l->max_size), l->keep);
 	else
 		rv_buf_str(to, ", not rotated\n");
 }
 
-static void print_value(const struct sheet *p, const struct rv_option *o)
+static void print_value(const struct rv_sheet *p, const struct rv_option *o)
 {
 	const char *end = o->value + o->value_len;
 
@@ -365,14 +272,14 @@ static void print_value(const struct sheet *p, const struct rv_option *o)
 	} else if (o->key->type == RV_KEY_WORDS) {
 		for (const char *w = o->value; w < end; w += strlen(w) + 1) {
 			rv_buf_str(p->to, w == o->value ? "" : " ");
-			add_word(p, w);
+			rv_print_word(p, w);
 		}
 	} else {
-		add_word(p, o->value);
+		rv_print_word(p, o->value);
 	}
 }
 
-static void print_options(const struct sheet *p, const struct rv_service *s)
+static void print_options(const struct rv_sheet *p, const struct rv_service *s)
 {
 	struct rv_buf *to = p->to;
 	bool any = false;
@@ -382,7 +289,7 @@ static void print_options(const struct sheet *p, const struct rv_service *s)
 
 		if (!o->value)
 			continue;
-		label(to, any ? "" : "options");
+		rv_print_label(to, any ? "" : "options");
 		any = true;
 		rv_buf_fmt(to, "%s = ", o->key->name);
 		print_value(p, o);
@@ -396,7 +303,7 @@ static void print_options(const struct sheet *p, const struct rv_service *s)
 }
 
 static void print_service(
-	const struct sheet *p, const struct rv_whole *w, const struct rv_detail *d)
+	const struct rv_sheet *p, const struct rv_whole *w, const struct rv_detail *d)
 {
 	static const char *const types[] = {"daemon", "task", "launcher"};
 	const struct rv_service *s = &d->s;
@@ -405,7 +312,7 @@ static void print_service(
 	rv_buf_fmt(to, "\n%u. %s: %s of plugin %s%s%s\n", d->node.rank + 1, s->name, types[s->type],
 		s->plugin, s->enabled ? "" : ", disabled", s->essential ? "" : ", not essential");
 	if (s->summary) {
-		label(to, "summary");
+		rv_print_label(to, "summary");
 		rv_text_visible(to, s->summary, strlen(s->summary));
 		rv_buf_str(to, "\n");
 	}
@@ -415,7 +322,7 @@ static void print_service(
 	print_graph(&w->conf, d, to);
 	print_sockets(p, s);
 	print_main_pid(p, s);
-	print_ready(p, s);
+	rv_print_ready(p, s);
 	print_policy(d, to);
 	print_log(p, &s->log);
 	print_options(p, s);
@@ -426,34 +333,34 @@ static void print_top(const struct rv_conf *conf, struct rv_buf *to)
 	const struct rv_plan *p = conf->plan;
 
 	rv_buf_str(to, "reeve\n");
-	label(to, "files");
+	rv_print_label(to, "files");
 	for (size_t i = 0; conf->paths[i]; i++)
 		rv_buf_fmt(to, "%s%s", i ? " " : "", conf->paths[i]);
 	rv_buf_str(to, "\n");
-	label(to, "control");
+	rv_print_label(to, "control");
 	rv_buf_fmt(to, "%s/control.sock, mode %04o", conf->runtime_dir, conf->control_mode);
 	if (conf->control_owner)
 		rv_buf_fmt(to, ", owner %s", conf->control_owner);
 	if (conf->control_group)
 		rv_buf_fmt(to, ", group %s", conf->control_group);
 	rv_buf_str(to, "\n");
-	label(to, "plugins");
+	rv_print_label(to, "plugins");
 	rv_buf_fmt(to, "%s\n", conf->plugin_dir);
-	label(to, "boot");
+	rv_print_label(to, "boot");
 	rv_buf_fmt(to, "within %s, then %s", p->boot_timeout ? DUR(p->boot_timeout) : "any time",
 		p->rollback ? "rollback" : "continue");
 	if (p->max_starts)
 		rv_buf_fmt(to, ", %u starts at one time", p->max_starts);
 	rv_buf_str(to, "\n");
-	label(to, "shutdown");
+	rv_print_label(to, "shutdown");
 	rv_buf_fmt(
 		to, "within %s (start grace %s)\n", DUR(p->shutdown_timeout), DUR(p->start_grace));
 	if (conf->termination_report) {
-		label(to, "report");
+		rv_print_label(to, "report");
 		rv_buf_fmt(to, "%s\n", conf->termination_report);
 	}
 	if (p->exit_from != RV_NO_ID) {
-		label(to, "exit from");
+		rv_print_label(to, "exit from");
 		rv_buf_fmt(to, "%s\n", conf->services[p->exit_from].name);
 	}
 }
@@ -472,7 +379,7 @@ void rv_conf_print(const struct rv_conf *conf, struct rv_buf *to)
 	}
 	print_top(conf, to);
 	for (size_t i = 0; i < conf->plan->present; i++)
-		print_service(&(struct sheet){to, mask}, w,
+		print_service(&(struct rv_sheet){to, mask}, w,
 			&w->details[w->detail_of[conf->plan->order[i]]]);
 	rv_mask_destroy(mask);
 }
