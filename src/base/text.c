@@ -252,6 +252,14 @@ void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n)
 	rv_buf_add(to, bytes + from, n - from);
 }
 
+const char *rv_text_reason(int number, char *to, size_t size)
+{
+	snprintf(to, size, "%s", strerror(number));
+	if (to[0] && (to[1] < 'A' || to[1] > 'Z')) /* not of an abbreviation */
+		to[0] = lower(to[0]);
+	return to;
+}
+
 const char *rv_text_url(const char *url, char *to, size_t size)
 {
 	const char *host = strstr(url, "://");

@@ -30,6 +30,9 @@ const char *rv_text_dur(rv_time ns, char *to, size_t size);
    UTF-8 as \xNN. For everything that a service wrote and a person reads. */
 void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n);
 
+/* What errno says, as it reads within a sentence: "connection refused". Returns `to`. */
+const char *rv_text_reason(int number, char *to, size_t size);
+
 /* A URL as it may be shown: user and password, and what stands behind '?', are "***". Returns `to`. */
 const char *rv_text_url(const char *url, char *to, size_t size);
 

@@ -420,6 +420,9 @@ void rv_read_http(struct rv_read *r, const struct rv_row *row, const struct rv_t
 	}
 	if (!w->method)
 		w->method = w->send ? "POST" : "GET";
+	/* With these a server waits for a body, or for the word that there is none. */
+	if (!w->send && *w->method == 'P')
+		w->send = "";
 	k->http = w->url ? w : NULL;
 	k->http_url = w->url;
 }

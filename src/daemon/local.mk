@@ -65,6 +65,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/closed.c src/daemon/closed.h \
 	src/daemon/knock.c src/daemon/knock.h \
 	src/daemon/newfile.c src/daemon/newfile.h \
+	src/daemon/peer.c src/daemon/peer.h \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/notifysock.c src/daemon/notifysock.h \
 	src/daemon/probe.c src/daemon/probe.h \

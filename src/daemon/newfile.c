@@ -2,7 +2,10 @@
 #include "daemon/newfile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
+
+#include "base/text.h"
 
 static struct rv_newfile of(const struct stat *st)
 {
@@ -22,18 +25,25 @@ void rv_newfile_note(struct rv_newfile *f, const char *path)
 		*f = of(&st);
 }
 
-enum rv_newfile_is rv_newfile_look(const struct rv_newfile *f, const char *path, int *error)
+static bool is_the_same(const struct rv_newfile *a, const struct rv_newfile *b)
+{
+	return a->there && a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+		a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+bool rv_newfile_look(
+	const struct rv_newfile *f, const char *path, bool anew, char *why, size_t size)
 {
 	struct rv_newfile now;
 	struct stat st;
 
 	if (stat(path, &st)) {
-		*error = errno;
-		return RV_FILE_MISSING;
+		rv_text_reason(errno, why, size);
+		return false;
 	}
 	now = of(&st);
-	return f->there && now.dev == f->dev && now.ino == f->ino && now.size == f->size &&
-			now.mtime.tv_sec == f->mtime.tv_sec && now.mtime.tv_nsec == f->mtime.tv_nsec
-		? RV_FILE_OLD
-		: RV_FILE_NEW;
+	if (!anew || !is_the_same(f, &now))
+		return true;
+	snprintf(why, size, "as it was before the start");
+	return false;
 }

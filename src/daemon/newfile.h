@@ -20,8 +20,8 @@ struct rv_newfile {
 
 /* What is there now. Follows symbolic links. */
 void rv_newfile_note(struct rv_newfile *f, const char *path);
-enum rv_newfile_is { RV_FILE_NEW, RV_FILE_OLD, RV_FILE_MISSING };
-/* RV_FILE_MISSING: *error says why. */
-enum rv_newfile_is rv_newfile_look(const struct rv_newfile *f, const char *path, int *error);
+/* Is there now what counts? anew: not what was noted. False: why, as "no such file or directory". */
+bool rv_newfile_look(
+	const struct rv_newfile *f, const char *path, bool anew, char *why, size_t size);
 
 #endif

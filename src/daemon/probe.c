@@ -5,7 +5,6 @@
 #include "daemon/probe.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +13,9 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "daemon/closed.h"
-#include "daemon/holder.h"
 #include "daemon/knock.h"
 #include "daemon/newfile.h"
-#include "daemon/proc.h"
+#include "daemon/peer.h"
 #include "daemon/readyfd.h"
 #include "daemon/readyline.h"
 #include "daemon/trial.h"
@@ -128,15 +126,6 @@ static enum asked over(struct rv_prober *p, enum rv_verdict v)
 {
 	p->verdict = v;
 	return ASKED_OVER;
-}
-
-/* "Connection refused" within a sentence. */
-static const char *reason(int error, char *to, size_t size)
-{
-	snprintf(to, size, "%s", strerror(error));
-	if (to[0] && !isupper((unsigned char)to[1]))
-		to[0] = (char)tolower((unsigned char)to[0]);
-	return to;
 }
 
 /* What is being asked, for a sentence. */
@@ -270,56 +259,33 @@ void rv_prober_listen(struct rv_prober *p, struct rv_capture *capture)
 
 static enum asked ask_file(struct rv_prober *p)
 {
-	char text[128];
-	int error = 0;
+	const struct rv_check *k = p->check;
+	char why[200];
 
-	switch (rv_newfile_look(&p->file, p->check->file, &error)) {
-	case RV_FILE_NEW: return ASKED_YES;
-	case RV_FILE_OLD:
-		if (!p->check->file_anew)
-			return ASKED_YES;
-		snprintf(p->why, sizeof(p->why), "file %s: as it was before the start",
-			p->check->file);
-		break;
-	case RV_FILE_MISSING:
-		snprintf(p->why, sizeof(p->why), "file %s: %s", p->check->file,
-			reason(error, text, sizeof(text)));
-		break;
-	}
+	if (rv_newfile_look(&p->file, k->file, k->file_anew, why, sizeof(why)))
+		return ASKED_YES;
+	snprintf(p->why, sizeof(p->why), "file %s: %s", k->file, why);
 	return over(p, RV_RETRY);
 }
 
 /* ---- unix */
 
-/* False: somebody else made it listen, and p->why says who. */
-static bool is_its_own(struct rv_prober *p, pid_t peer)
-{
-	struct rv_proc now;
-	char who[128];
-
-	/* One that has gone since may have left the socket to its children. */
-	if (!peer || peer == getpid() || !rv_reaper_pid(p->env.reaper, p->service->id) ||
-		!rv_proc_look(peer, &now) || rv_reaper_owns(p->env.reaper, p->service->id, peer))
-		return true;
-	if (!rv_pid_text(peer, who, sizeof(who)))
-		snprintf(who, sizeof(who), "pid %d", (int)peer);
-	snprintf(p->why, sizeof(p->why), "unix %s: is listened on by %s, not by this service",
-		p->check->unix_path, who);
-	return false;
-}
-
 static enum asked ask_unix(struct rv_prober *p)
 {
-	char text[128];
+	const struct rv_check *k = p->check;
+	char text[200];
 	int error = 0;
 
-	if (rv_knock_unix(&p->knock, p->check->unix_path, &error) != RV_KNOCK_YES) {
-		snprintf(p->why, sizeof(p->why), "unix %s: %s", p->check->unix_path,
+	if (rv_knock_unix(&p->knock, k->unix_path, &error) != RV_KNOCK_YES)
+		snprintf(p->why, sizeof(p->why), "unix %s: %s", k->unix_path,
 			error == EAGAIN ? "its queue is full: nobody accepts"
-					: reason(error, text, sizeof(text)));
-		return over(p, RV_RETRY);
-	}
-	return is_its_own(p, p->knock.peer) ? ASKED_YES : over(p, RV_RETRY);
+					: rv_text_reason(error, text, sizeof(text)));
+	else if (rv_peer_is_own(p->env.reaper, p->service->id, p->knock.peer, text, sizeof(text)))
+		return ASKED_YES;
+	else
+		snprintf(p->why, sizeof(p->why),
+			"unix %s: is listened on by %s, not by this service", k->unix_path, text);
+	return over(p, RV_RETRY);
 }
 
 /* ---- tcp */
@@ -329,7 +295,7 @@ static void tcp_refused(struct rv_prober *p, int error)
 	char text[128];
 
 	snprintf(p->why, sizeof(p->why), "tcp %s: %s", p->check->tcp,
-		reason(error, text, sizeof(text)));
+		rv_text_reason(error, text, sizeof(text)));
 }
 
 static void on_knocked(void *arg, bool yes, int error)

@@ -16,7 +16,8 @@ class H(http.server.BaseHTTPRequestHandler):
     def answer(self):
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         with open("asked", "a") as f:
-            f.write(json.dumps([self.command, self.path, self.headers.get("Authorization"), sent.decode()]) + "\n")
+            f.write(json.dumps([self.command, self.path, self.headers.get("Authorization"), sent.decode(),
+                                self.headers.get("Content-Length")]) + "\n")
         what = self.path.split("?")[0].strip("/").split("/")
         status, body = 200, b"x"
         if what[0] == "until":                      # /until/FILE: 404 until that is there
@@ -51,7 +52,7 @@ class H(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-    do_GET = do_POST = do_HEAD = answer
+    do_GET = do_POST = do_PUT = do_DELETE = do_OPTIONS = do_HEAD = answer
     def log_message(self, *_): pass
 
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
@@ -269,7 +270,15 @@ def test_what_is_asked_is_what_the_file_says(served):
     r = served("/200?q=1", method="POST", headers={"Authorization": "Bearer ${env.API_TOKEN}"}, send='{"hello": 1}',
                env={"API_TOKEN": "a-s3cret"})
     r.wait_ready()
-    assert r.asked()[-1] == ["POST", "/200?q=1", "Bearer a-s3cret", '{"hello": 1}']
+    assert r.asked()[-1] == ["POST", "/200?q=1", "Bearer a-s3cret", '{"hello": 1}', "12"]
+    assert r.term() == 0
+
+
+@pytest.mark.parametrize("method, length", [("POST", "0"), ("PUT", "0"), ("DELETE", None), ("HEAD", None), ("OPTIONS", None)])
+def test_each_method_is_asked_by_its_name(served, method, length):
+    r = served("/200", method=method)
+    r.wait_ready()
+    assert r.asked()[-1] == [method, "/200", None, "", length]
     assert r.term() == 0
 
 
@@ -277,7 +286,7 @@ def test_what_is_asked_is_what_the_file_says(served):
 def test_any_status_can_be_the_wanted_one(served, status, wanted):
     r = served("/%d?/200" % status, status=wanted)
     r.wait_ready()
-    assert {path for _, path, _, _ in r.asked()} == {"/%d?/200" % status}, "a redirect was followed"
+    assert {path for _, path, *_ in r.asked()} == {"/%d?/200" % status}, "a redirect was followed"
     assert r.term() == 0
 
 

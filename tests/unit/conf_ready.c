@@ -114,6 +114,32 @@ static void what_is_asked_by_http_is_kept(void **state)
 	put_away(&g);
 }
 
+static void methods_that_bring_something_bring_at_least_nothing(void **state)
+{
+	static const struct {
+		const char *keys, *method, *send;
+	} cases[] = {{"method: GET", "GET", NULL}, {"method: DELETE", "DELETE", NULL},
+		{"method: POST", "POST", ""}, {"method: PUT", "PUT", ""},
+		{"method: PATCH, send: x", "PATCH", "x"}, {"send: x", "POST", "x"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char ready[200];
+		struct got g;
+		const struct rv_want *w;
+
+		snprintf(ready, sizeof(ready), "http: {" URL ", %s}", cases[i].keys);
+		g = accept_ready(ready);
+		w = service(&g, "a")->ready.http;
+		assert_string_equal(w->method, cases[i].method);
+		if (cases[i].send)
+			assert_string_equal(w->send, cases[i].send);
+		else
+			assert_null(w->send);
+		put_away(&g);
+	}
+}
+
 static void what_cannot_be_asked_is_refused(void **state)
 {
 	(void)state;
@@ -295,6 +321,7 @@ int main(void)
 		cmocka_unit_test(paths_and_lines_are_kept),
 		cmocka_unit_test(a_url_alone_asks_for_2xx),
 		cmocka_unit_test(what_is_asked_by_http_is_kept),
+		cmocka_unit_test(methods_that_bring_something_bring_at_least_nothing),
 		cmocka_unit_test(what_cannot_be_asked_is_refused),
 		cmocka_unit_test(the_value_of_a_header_is_in_no_message),
 		cmocka_unit_test(statuses_are_numbers_classes_and_ranges),
