@@ -263,28 +263,31 @@ static bool is_flood(struct rv_notify *n)
 		n->window = now;
 		n->in_window = 0;
 	}
-	return ++n->in_window > RV_NOTIFY_BURST;
+	return ++n->in_window >= RV_NOTIFY_BURST;
+}
+
+static void pause_reading(struct rv_notify *n)
+{
+	if (is_first(n, TOLD_FLOOD))
+		rv_say(RV_WARN, n->service->name,
+			"more than %d words on NOTIFY_SOCKET in %d ms: it has to wait now and then",
+			RV_NOTIFY_BURST, (int)(WINDOW / RV_MS));
+	ev_io_stop(n->env->loop, &n->io);
+	ev_now_update(n->env->loop);
+	ev_timer_set(&n->pause, PAUSE, 0.);
+	ev_timer_start(n->env->loop, &n->pause);
 }
 
 static void on_readable(struct ev_loop *loop, struct ev_io *w, int events)
 {
 	struct rv_notify *n = w->data;
 
-	(void)events;
-	for (int i = 0; i < A_TURN; i++) {
+	(void)loop, (void)events;
+	for (int i = 0; i < A_TURN && take_one(n); i++) {
 		if (is_flood(n)) {
-			if (is_first(n, TOLD_FLOOD))
-				rv_say(RV_WARN, n->service->name,
-					"more than %d words on NOTIFY_SOCKET in %d ms: it has to "
-					"wait now and then",
-					RV_NOTIFY_BURST, (int)(WINDOW / RV_MS));
-			ev_io_stop(loop, &n->io);
-			ev_timer_set(&n->pause, PAUSE, 0.);
-			ev_timer_start(loop, &n->pause);
+			pause_reading(n);
 			return;
 		}
-		if (!take_one(n))
-			return;
 	}
 }
 

@@ -59,6 +59,11 @@ while True:
     elif how == b"store":
         out.sendmsg([b"FDSTORE=1\nFDNAME=x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 40))], 0,
                     os.environ["NOTIFY_SOCKET"])
+    elif how == b"die":            # with the last word behind a flood
+        for _ in range(135):
+            say(b"STATUS=flood")
+        say(what)
+        os._exit(3)
     elif how == b"exit":
         os._exit(int(what))
 """
@@ -194,7 +199,7 @@ def test_a_user_of_another_service_cannot_write_and_the_own_one_can(started):
 def test_nonsense_is_ignored_and_changes_nothing(started):
     r = started("services:\n" + teller("a", NOTIFY))
     for what in (b"", b"\n\n\n", b"READY", b"READY=", b"READY=10", b"READY=0", b"xREADY=1", b" READY=1", b"ready=1", b"=",
-                 b"A=1\0READY=1", b"\0READY=1", b"X" * 4097, b"READY=1\n" + b"X" * 4096, b"WATCHDOG=1", b"WATCHDOG=trigger",
+                 b"A=1\0READY=1", b"\0READY=1", b"READY=1\0A=1", b"X" * 4097, b"READY=1\n" + b"X" * 4096, b"WATCHDOG=1", b"WATCHDOG=trigger",
                  b"EXTEND_TIMEOUT_USEC=-1", b"EXTEND_TIMEOUT_USEC=99999999999999999999", b"EXTEND_TIMEOUT_USEC=1s",
                  b"MAINPID=0", b"MAINPID=1", b"MAINPID=-1", b"MAINPID=x", b"ERRNO=x", b"STATUS", b"NOSUCHWORD=1\xff\xfe"):
         tell(r, "a", "say", what)
@@ -267,8 +272,7 @@ def test_what_did_not_say_it_in_time_is_told_with_its_last_words(started):
 
 def test_the_last_words_of_one_that_ends_are_heard(started):
     r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", NOTIFY))
-    tell(r, "a", "say", "STATUS=cannot bind\nERRNO=98")
-    tell(r, "a", "exit", "3")
+    tell(r, "a", "die", "STATUS=cannot bind\nERRNO=98")
     r.wait_state("a", "failed")
     assert "failed: exited with 3 before it was ready; it said: cannot bind; errno 98: Address already in use" in r.stderr
 
