@@ -66,6 +66,9 @@ WAITS = {
     "answer": service("mid", ", needs: [low], ready: {http: {url: \"http://127.0.0.1:PORT/\"}, timeout: 60s, attempt-timeout: 60s}"),
     "command": service("mid", ", needs: [low], ready: {exec: [/bin/sh, -c, \"echo asked > asked; exec sleep 60\"], "
                               "timeout: 60s, attempt-timeout: 60s}"),
+    "launcher": service("mid", ", needs: [low], type: launcher, ready: {timeout: 60s}"),
+    "its daemon": service("mid", ", needs: [low], type: launcher, main-pid: {file: \"${env.TMPDIR}/none\"}, ready: {timeout: 60s}",
+                          "(trap \"echo mid term >> said; sleep 0.2; exit 0\" TERM; while :; do sleep 0.02; done) & exit 0"),
     "task": service("mid", ", needs: [low], type: task"),
 }
 
