@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "daemon/kin.h"
+#include "daemon/mainpid.h"
 #include "daemon/proc.h"
 #include "daemon/reap.h"
 #include "daemon/spawn.h"
@@ -888,6 +889,28 @@ static bool may_be_claimed(struct world *w, rv_id id, pid_t pid)
 	return found;
 }
 
+/* One that forks twice is on its way for a moment. */
+static void the_tree_is_looked_at_twice_before_it_is_believed(void **state)
+{
+	const struct rv_service s = {.name = "s", .type = RV_LAUNCHER};
+	struct world *w = *state;
+	struct rv_seek k = {0};
+	struct rv_err why;
+	pid_t pid = 0, daemon;
+
+	assert_true(rv_seek_begin(&k, &s.main_pid, NULL));
+	daemon = launch(w, 0);
+	assert_int_equal(rv_seek_try(&k, &s, w->r, &pid, &why), RV_SOUGHT_NOT_YET);
+	assert_non_null(strstr(why.text, "may not be its last process yet"));
+	assert_int_equal(rv_seek_try(&k, &s, w->r, &pid, &why), RV_SOUGHT_FOUND);
+	assert_int_equal(pid, daemon);
+	assert_int_equal(rv_reaper_pid(w->r, 0), daemon);
+	w->lives[0].exited = 0;
+	rv_reaper_kill(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	rv_seek_fini(&k);
+}
+
 static void only_one_of_this_life_can_follow(void **state)
 {
 	struct world *w = *state;
@@ -942,6 +965,7 @@ int main(void)
 		T(a_life_goes_on_with_another_main_process),
 		T(who_is_found_late_may_still_be_killed_with_the_tree),
 		T(a_life_that_waits_for_its_heir_is_gone_when_there_is_none),
+		T(the_tree_is_looked_at_twice_before_it_is_believed),
 		T(only_one_of_this_life_can_follow),
 		T(the_sweep_leaves_no_child_but_spares_what_was_there_before_us),
 	};
