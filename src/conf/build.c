@@ -93,7 +93,7 @@ static void settle_readiness(struct rv_detail *d)
 {
 	struct rv_check *k = &d->s.ready;
 
-	k->plugin = !has_check(k) && (d->node.hooks & RV_HAS(RV_HOOK_PROBE));
+	k->plugin = !has_check(k) && !k->exit && (d->node.hooks & RV_HAS(RV_HOOK_PROBE));
 	d->s.has_ready = has_check(k) || k->plugin;
 	d->node.proof = d->s.has_ready ? RV_PROOF_PROBE : RV_PROOF_NONE;
 }

@@ -109,6 +109,7 @@ struct rv_check {
 	const char *log_line; /* as written, or NULL */
 	const struct rv_regex *log_regex; /* of log_line */
 	const char *const *exec; /* argv or NULL */
+	bool exit; /* nothing but the end of a task or a launcher: no probe */
 	bool plugin; /* the plugin's probe hook */
 	rv_time timeout; /* ready: whole; 0 never happens */
 	rv_time attempt_timeout; /* one attempt, default 2s */

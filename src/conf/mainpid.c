@@ -78,6 +78,11 @@ void rv_main_pid_settle(struct rv_whole *w, struct rv_detail *d, const struct rv
 	d->s.type = (enum rv_type)d->type;
 	if (d->type == RV_LAUNCHER && recipe && !d->s.main_pid.given)
 		take_finder(w, d, recipe, c);
+	if (d->s.ready.exit && d->type == RV_DAEMON)
+		rv_complain(c, d->s.ready.at,
+			"ready.exit of service '%s' is for tasks and launchers: a daemon that ends "
+			"before it is ready has failed",
+			d->s.name);
 	if (d->s.main_pid.given && d->type != RV_LAUNCHER)
 		rv_complain(c, d->main_pid_at,
 			"main-pid of service '%s' says where a launcher's daemon is found, but its "

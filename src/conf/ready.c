@@ -103,6 +103,7 @@ static const struct rv_row ready_rows[] = {
 	{"fd", read_fd, 0, NULL, 0, 0, NULL, true},
 	{"notify", read_notify, 0, NULL, 0, 0, NULL, false},
 	{"log-line", read_log_line, 0, NULL, 0, 0, NULL, false},
+	{"exit", rv_read_bool, CHECK_AT(exit), NULL, 0, 0, NULL, false},
 	{"timeout", rv_read_duration, CHECK_AT(timeout), NULL, RV_MS, LONG_TIME, NULL, false},
 	ASKED_ROWS,
 };

@@ -202,6 +202,32 @@ services:
     fails(r, "a: failed: its daemon (pid ", ") exited with 7 before it was ready", "it was the end")
 
 
+def test_what_it_says_while_the_launcher_runs_is_not_lost(reeve):
+    r = reeve("""
+services:
+  fd: {type: launcher, command: [/bin/sh, -c, '(echo ready >&3; exec sleep 1000) & sleep 0.2; exit 0'], ready: {fd: 3}}
+  line: {type: launcher, command: [/bin/sh, -c, '(echo now listening; exec sleep 1000) & sleep 0.2; exit 0'], ready: {log-line: listening}}
+  says: {type: launcher, ready: {notify: true}, command: [/usr/bin/python3, -S, "${env.TMPDIR}/says.py"]}
+""", files={"says.py": """
+import os, socket, time
+if os.fork():
+    time.sleep(0.3)
+    os._exit(0)
+os.setsid()
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.connect(os.environ['NOTIFY_SOCKET'])
+s.send(b'READY=1')
+time.sleep(1000)
+"""})
+    r.wait_ready(timeout=15)
+
+
+def test_its_end_alone_is_enough_when_that_is_asked_for(gateway):
+    r = gateway(starting_ms=60000, service={"ready": {"exit": True}})
+    r.wait_ready()
+    assert not r.evidence("requests.log")
+
+
 # R-74: the same exit of a resident service is a failure.
 def test_exit_0_is_a_start_for_a_launcher_and_a_failure_for_all_others(reeve):
     r = reeve("""
@@ -226,7 +252,8 @@ def test_a_pid_file_counts_only_if_it_was_written_now_and_names_one_of_this_life
     """Three ways to be wrong: left by an earlier boot (and its number is somebody's now), naming another tree, nonsense."""
     r = reeve("""
 services:
-  other: {command: [/bin/sh, -c, 'echo $$ > stale.pid; exec sleep 1000'], working-dir: "${env.TMPDIR}"}
+  other: {command: [/bin/sh, -c, 'echo $$ > stale.pid; exec sleep 1000'], working-dir: "${env.TMPDIR}",
+          ready: {exec: [/usr/bin/test, -s, "${env.TMPDIR}/stale.pid"]}}
   stale: {type: launcher, main-pid: {file: "${env.TMPDIR}/stale.pid"}, working-dir: "${env.TMPDIR}", needs: [other],
           command: [/bin/sh, -c, '(sleep 0.3; echo $$; exec sleep 1000) & echo $! > mine; exit 0'], ready: {timeout: 1s}, restart: never}
   another: {type: launcher, main-pid: {file: "${env.TMPDIR}/another.pid"}, working-dir: "${env.TMPDIR}", needs: [other],

@@ -533,6 +533,24 @@ static void a_recipe_may_be_a_launcher_unless_the_file_says_otherwise(void **sta
 	put_away(&g);
 }
 
+static void the_end_alone_may_be_what_is_asked_of_tasks_and_launchers(void **state)
+{
+	const struct rv_recipe recipes[] = {{.argv = argv_of_recipe}, {.argv = argv_of_recipe}};
+	struct got g = read_with_recipe(
+		"services:\n  a: {plugin: p, type: launcher, ready: {exit: true, timeout: 1s}}\n"
+		"  b: {plugin: p, type: task, ready: {exit: true}}\n",
+		recipes);
+
+	(void)state;
+	assert_non_null(g.conf);
+	assert_int_equal(node(&g, "a")->proof, RV_PROOF_NONE);
+	assert_int_equal(node(&g, "b")->proof, RV_PROOF_NONE);
+	put_away(&g);
+	refuse_recipe("services: {a: {plugin: p, ready: {exit: true}}}\n", recipes,
+		"t.yaml:1:34: ready.exit of service 'a' is for tasks and launchers: a daemon that "
+		"ends before it is ready has failed\n");
+}
+
 static void main_pid_is_for_launchers_only(void **state)
 {
 	const struct rv_recipe none[] = {{.argv = argv_of_recipe}};
@@ -1024,6 +1042,7 @@ int main(void)
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
 		cmocka_unit_test(a_recipe_may_be_a_launcher_unless_the_file_says_otherwise),
+		cmocka_unit_test(the_end_alone_may_be_what_is_asked_of_tasks_and_launchers),
 		cmocka_unit_test(main_pid_is_for_launchers_only),
 		cmocka_unit_test(plugins_see_environment_and_ports_before_they_give_recipes),
 		cmocka_unit_test(ready_replaces_the_probe_of_the_plugin),
