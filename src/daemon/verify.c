@@ -204,17 +204,6 @@ static void check_log(const struct verifying *v)
 		tell_unmade(v, v->s->at, "log", path, may_have_file(path));
 }
 
-/* A mistake here keeps nothing from running: the log has the report, too. */
-static void check_report(const struct verifying *v, const struct rv_conf *conf)
-{
-	const char *path = conf->termination_report;
-	int number = path ? may_have_file(path) : 0;
-
-	if (number)
-		tell(v, true, (struct rv_place){.file = ""},
-			"cannot write reeve.termination-report %s: %s", path, reason(number));
-}
-
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* The number of the error; 0: it can be bound, or somebody has it now, which is no matter of an image. */
@@ -301,10 +290,9 @@ static void check_reeve(const struct verifying *v, const struct rv_conf *conf, c
 			sizeof(socket))
 		tell_unmade(
 			v, conf->control_at, "runtime-dir", conf->runtime_dir, may_make(socket));
-	check_report(v, conf);
-	if (conf->termination_report && stat(conf->termination_report, &st))
+	if (conf->termination_report)
 		tell_unmade(v, conf->control_at, "termination-report", conf->termination_report,
-			may_make(conf->termination_report));
+			may_have_file(conf->termination_report));
 	if (init && !rv_program_look(&program, dir, init, RV_SPAWN_PATH))
 		tell(v, false, (struct rv_place){.file = ""},
 			"cannot execute %s, which is to be PID 1: %s", init, program.why);

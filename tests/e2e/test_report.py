@@ -362,12 +362,11 @@ os._exit(1)
 
 
 @pytest.mark.parametrize("path, reason", [("/dev/full", None), ("/tmp/x/y/z/report", None), ("/dev", "it is a folder"), ("/dev/null/report", "Not a directory")])
-def test_check_warns_of_a_file_that_cannot_be_had(once, tmp_path, path, reason):
+def test_check_refuses_a_file_that_cannot_be_had(once, tmp_path, path, reason):
     (tmp_path / "g.yaml").write_text("reeve: {termination-report: %s, runtime-dir: %s}\nservices: {a: {command: [/bin/true], log: {file: '-'}}}" % (path, tmp_path))
     got = once("check", "-c", "g.yaml", "--plugin-dir", PLUGINS)
-    assert got.returncode == 0, got.stderr
-    want = "warning: reeve: cannot write reeve.termination-report %s: %s" % (path, reason)
-    assert (want in got.stderr) == bool(reason) and got.stderr.count("warning") == bool(reason), got.stderr
+    assert got.returncode == (78 if reason else 0), got.stderr
+    assert not reason or got.stderr.count("cannot write termination-report %s: %s" % (path, reason)) == 1, got.stderr
 
 
 def test_a_path_that_is_none_is_a_mistake_with_its_place(reeve):
