@@ -9,7 +9,8 @@
 #include "base/lists.h"
 #include "wire/rpc.h"
 
-#define RV_REPORT_MAX (4096 - 32) /* with its newline; the line of the log has a head, and a pipe takes 4096 at once */
+#define RV_REPORT_MAX \
+	(4096 - 32) /* with its newline; the line of the log has a head, and a pipe takes 4096 at once */
 
 struct rv_report_service {
 	const char *name;
