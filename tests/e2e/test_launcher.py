@@ -157,6 +157,18 @@ def test_its_argv_and_variables_are_those_of_the_contract_and_nothing_secret_is_
     assert "1. gateway: launcher of plugin mcp-gateway" in shown and "who listens on port %d" % r.port in shown
 
 
+def test_options_of_one_start_reach_the_launcher(gateway, free_port):
+    r = gateway(service={"startup": "disabled"}, more={"keep": {"command": ["/bin/sleep", "1000"]}})
+    r.wait_ready()
+    r.write("servers.json", '{"exa": {"apiKey": "of-this-start"}}')
+    assert r.ctl("start", "gateway", "--option", "config=@servers.json").returncode == 0
+    assert r.evidence("argv").splitlines()[2:] == ['{"exa": {"apiKey": "of-this-start"}}']
+    assert ask(r.port, INITIALIZE, TOKEN)[1]["result"]["serverInfo"]["servers"] == ["exa"]
+    assert "of-this-start" not in r.ctl("--json", "status").stdout + r.ctl("--json", "plan").stdout + r.stderr
+    got = r.ctl("restart", "gateway")
+    assert got.returncode == 0 and r.service("gateway")["pid"]
+
+
 def test_it_is_not_asked_before_the_launcher_has_ended_and_its_answer_decides(gateway):
     r = gateway(bind_delay_ms=300, starting_ms=1000)
     r.wait_ready()
