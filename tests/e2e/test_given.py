@@ -84,7 +84,7 @@ def test_secrets_come_from_files_and_stdin_and_are_shown_nowhere(reeve, tmp_path
 
 def test_a_secret_that_comes_back_in_an_answer_is_not_told(reeve, tmp_path, free_port):
     s = Stage(reeve, tmp_path, free_port, GRAPH.replace("ready: {timeout: 20s}", "ready: {exec: [/bin/sh, -c, "
-                                                        '"echo no: $GATEWAY_ACCESS_TOKEN; exit 1"], timeout: 1s}'))
+                                                        '"echo no: $GATEWAY_ACCESS_TOKEN; exit 1"], timeout: 3s}'))
     got = s.start("token=" + SECRET)
     assert got.returncode == 1 and "no: ***" in got.stderr, got.stderr
     assert SECRET not in got.stderr + s.r.stderr + s.r.ctl("--json", "status").stdout + s.r.ctl("events", "-n", "all").stdout
