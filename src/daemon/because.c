@@ -231,8 +231,9 @@ static void stopped(const struct telling *t, rv_id id, const struct rv_because *
 		rv_buf_str(t->to, "is stopped: the boot has not begun");
 	else if (b->look.flags & RV_LOOK_HELD)
 		rv_buf_fmt(t->to,
-			"was stopped on request %s ago, and stays so until `reevectl start %s`",
-			since, s->name);
+			"was stopped on request of user %u %s ago, and stays so until `reevectl "
+			"start %s`",
+			(unsigned)t->g->hands[id].stopped_by, since, s->name);
 	else if (b->look.why == RV_WHY_NONE && !b->look.generation)
 		rv_buf_fmt(t->to, "was never started: %snothing needs it",
 			s->enabled ? "" : "it is not enabled, and ");

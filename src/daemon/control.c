@@ -206,19 +206,21 @@ static void on_output(struct ev_loop *loop, ev_io *w, int events)
 	settle(c);
 }
 
-static bool is_admin(int fd)
+/* Who cannot be told is nobody: no admin. */
+static uid_t peer_of(int fd)
 {
 	struct ucred who = {0};
 	socklen_t len = sizeof(who);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) || len != sizeof(who))
-		return false;
-	return who.uid == 0 || who.uid == geteuid();
+		return (uid_t)-1;
+	return who.uid;
 }
 
 static bool conn_open(struct rv_control *k, int fd)
 {
-	bool admin = is_admin(fd);
+	uid_t uid = peer_of(fd);
+	bool admin = uid == 0 || uid == geteuid();
 	struct rv_conn *c;
 
 	if (!admin && k->others >= RV_CONNS_OTHERS_MAX)
@@ -229,6 +231,7 @@ static bool conn_open(struct rv_control *k, int fd)
 	c->control = k;
 	c->fd = fd;
 	c->admin = admin;
+	c->uid = uid;
 	c->input.max = sizeof(k->scratch) + RV_RPC_LINE_MAX + 2;
 	ev_io_init(&c->in, on_input, fd, EV_READ);
 	ev_io_init(&c->out, on_output, fd, EV_WRITE);

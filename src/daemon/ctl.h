@@ -33,6 +33,7 @@ struct rv_conn {
 	struct rv_control *control;
 	int fd;
 	bool admin; /* root, or our own uid */
+	uid_t uid; /* of who connected */
 	bool ended; /* the peer sends no more; answers that are due still go out */
 	bool refused; /* it broke the protocol: closed when its output is gone */
 	bool broken; /* closed in the next turn */

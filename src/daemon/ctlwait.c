@@ -382,8 +382,11 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 	if (r->options)
 		rv_give(c, r, ids[0]);
 	else if (rv_wait_begin(c, r, ids, n))
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			rv_engine_give_none(g, ids[i], changes[r->verb].event);
+			if (r->verb == RV_VERB_STOP)
+				rv_engine_stopped_by(g, ids[i], c->uid);
+		}
 	free(ids);
 }
 

@@ -93,6 +93,8 @@ bool rv_engine_give(struct rv_engine *g, rv_id id, const struct rv_word *words, 
 void rv_engine_give_drop(struct rv_engine *g, rv_id id);
 /* A request to start, stop or restart it without any: to be told in the turn in which its event is pushed. */
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
+/* Whose request it is that it is stopped. */
+void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid);
 /* Names of those that are in force, or will be at the next start; the number of them. */
 size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names);
 /* Sends a signal to the service's main process now. False: it does not run, or adopted. */

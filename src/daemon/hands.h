@@ -54,6 +54,7 @@ struct rv_hands {
 	struct rv_given *given_asked; /* its plugin is being asked about these */
 	bool asking; /* its start hook is in flight */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
+	uid_t stopped_by; /* who asked for its last stop */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */

@@ -107,6 +107,11 @@ void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w)
 		*p = w->next;
 }
 
+void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
+{
+	g->hands[id].stopped_by = uid;
+}
+
 bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e)
 {
 	const struct rv_service *s = id < g->slots ? g->hands[id].service : NULL;

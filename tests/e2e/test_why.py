@@ -1,5 +1,6 @@
 """`reevectl why` and `reevectl events`: what is waited for, and what has happened."""
 import json
+import os
 import socket
 import subprocess
 
@@ -101,7 +102,7 @@ def test_each_state_has_its_sentence(reeve, tmp_path):
     assert "(stopped on request): it got SIGINT, and SIGTERM follows in " in why(r, "deaf")["sentence"]
     (tmp_path / "gate.deaf").write_text("")
     r.wait_state("deaf", "stopped")
-    assert "deaf was stopped on request " in why(r, "deaf")["sentence"]
+    assert "deaf was stopped on request of user %d " % os.getuid() in why(r, "deaf")["sentence"]
     assert "above waits until deaf is ready; deaf was stopped on request " in why(r, "above")["sentence"]
 
 

@@ -68,6 +68,7 @@ struct rv_engine {
 	enum rv_event_kind last;
 	struct rv_watcher *watcher;
 	struct rv_history history;
+	uid_t stopped_by[SLOTS];
 	rv_id asked_id; /* options of it are looked at by its plugin: `given` waits */
 	bool (*given)(void *arg, const char *why);
 	void *given_arg;
@@ -251,6 +252,11 @@ void rv_engine_give_drop(struct rv_engine *g, rv_id id)
 {
 	assert_int_equal(id, g->asked_id);
 	g->given = NULL;
+}
+
+void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
+{
+	g->stopped_by[id] = uid;
 }
 
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)
