@@ -1,6 +1,7 @@
 """The main job, for real: the sample sandbox is booted, proven ready, used by real clients, and hurt.
 Everything is done twice: with reeve as PID 1, and with reeve as a subreaper that is not PID 1."""
 import os
+import subprocess
 
 import harness
 import pytest
@@ -98,6 +99,18 @@ def listener_inode(port):
             if words[1].endswith(":%04X" % port) and words[3] == "0A":
                 return words[9]
     raise AssertionError("nobody listens on %d" % port)
+
+
+def test_what_the_sdk_runs_for_mcp_replaces_the_gateway_and_nothing_else(sandbox, tmp_path):
+    before = sandbox.pids()
+    env = dict(sandbox.env, REEVE_SOCKET=sandbox.socket, GATEWAY_ACCESS_TOKEN="11111111-2222-4333-8444-555555555555",
+               MCP_GATEWAY_TOKEN_FILE=str(tmp_path / "token"))
+    got = subprocess.run([os.path.join(harness.BUILD, "mcp-gateway"), "--config", '{"everything": {}}'],
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=env)
+    assert (got.returncode, got.stderr) == (0, "")
+    after = sandbox.pids()
+    assert [name for name in SERVICES if after[name] != before[name]] == ["mcp-gateway"]
+    assert sandbox.call_tool("echo", {"message": "as asked"})["answer"][0]["text"] == "Echo: as asked"
 
 
 # ---- hurt ------------------------------------------------------------------------------------------------------------
