@@ -102,6 +102,18 @@ def test_boot_again_right_after_traffic(reeve, free_port):
         assert r.term() == 0
 
 
+# R-08: whatever the way to fail
+@pytest.mark.parametrize("fails", ["command: [/nonexistent]", "command: [/bin/sh, -c, 'exit 3'], ready: {tcp: 1}",
+                                   "command: [/bin/sleep, '1000'], ready: {exec: ['false'], timeout: 200ms}"], ids=["exec", "exit", "timeout"])
+def test_boot_again_right_after_a_boot_that_failed(reeve, free_port, fails):
+    port = free_port()
+    r = reeve(graph(port) + "  bad: {%s, needs: [s]}\n" % fails, files={"serve.py": SERVE})
+    assert r.wait() == 10
+    r = reeve(graph(port), files={"serve.py": SERVE})
+    r.wait_ready()
+    assert r.term() == 0
+
+
 # Each listener has its first connection at the moment it listens: no one else has had time to act by then.
 EAGER = """
 import signal, socket, sys

@@ -123,6 +123,27 @@ def test_declared_ports_join_the_kernels_list_and_only_ours_leave_it(reeve, net)
     assert net.reserved() == "8120-8125,40001,40009", "8123 was there before, and stays"
 
 
+# More than the kernel takes in one write.
+LONG = """
+import os
+fd = os.open("%s", os.O_RDWR)
+ports = [str(p) for p in range(1001, 9001, 4)]
+for i in range(0, len(ports), 400): os.pwrite(fd, ",".join(ports[i:i + 400]).encode(), min(i, 1))
+""" % LIST
+
+
+@pytest.mark.root
+def test_a_long_list_of_others_is_kept_whole(reeve, net):
+    assert net.run(sys.executable, "-c", LONG).returncode == 0
+    before = net.reserved()
+    assert len(before) > 9000 and before.count(",") == 1999
+    r = reeve(SLEEPY.replace("[40007, 8123]", "[40007, 8123, 8125]"), wrap=net.wrap)
+    r.wait_ready()
+    assert set(net.reserved().split(",")) ^ set(before.split(",")) == {"8123", "40007-40008"}, "8125 was in it already"
+    assert r.term() == 0
+    assert net.reserved() == before
+
+
 def boot_that_fails(r, _net):
     assert r.wait() == 10
 
