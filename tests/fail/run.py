@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,6 +29,8 @@ services:
   asked: {plugin: good, needs: [first], options: {do: "600"}, environment: {A: b}}
   tried: {command: [sleep, "600"], ready: {exec: ["true"], timeout: 5s}, log: {file: "-"}}
   says: {command: [python3, -IS, -c, "%(says)s"], ready: {notify: true, timeout: 5s}}
+  theirs: {command: [sleep, "600"], ports: [%(port)d], if-running: adopt, ready: {tcp: %(port)d, timeout: 5s}}
+  kept: {command: [sleep, "600"], ports: [9]}
   work: {type: task, command: ["true"], after: [first]}
 """
 SAYS = ("import _socket as s, os; s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'READY=1', os.environ['NOTIFY_SOCKET']); "
@@ -35,6 +38,22 @@ SAYS = ("import _socket as s, os; s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'REA
 REQUESTS = [("status", {}), ("plan", {}), ("logs", {"names": ["first"]}), ("restart", {"names": ["first"], "timeout_ms": 3000}),
             ("stop", {"names": ["tried"], "timeout_ms": 3000}), ("start", {"names": ["tried"], "timeout_ms": 3000}),
             ("wait", {"timeout_ms": 100}), ("check", {}), ("reload", {})]
+
+
+class Theirs:
+    """Listens at a port that one of the services is to have, and adopts instead: it must outlive every one of them."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            self.socket.accept()[0].close()
+
+
+THEIRS = Theirs()
 
 
 def ask(path, method, params):
@@ -100,7 +119,7 @@ class Run:
         for p in PLUGINS:
             shutil.copy(p, place + "/plugins")
         with open(place + "/c.yaml", "w") as f:
-            f.write(CONFIG % {"dir": place, "says": SAYS})
+            f.write(CONFIG % {"dir": place, "says": SAYS, "port": THEIRS.port})
         env = dict(os.environ, RV_FAIL_AT=str(self.at), RV_FAIL_ALL=str(many), RV_FAIL_REPORT=place + "/report", RV_FAIL_PLACE=place,
                    ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="print_stacktrace=1")
         with open(place + "/err", "wb") as err:
