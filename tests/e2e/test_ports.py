@@ -42,8 +42,8 @@ serve(sockets[0])
 class Stranger:
     """A server that nobody here has to do with reeve: no mark of ours in its environment, and not reeve's child."""
 
-    def __init__(self, port, *kinds, source=SERVER):
-        self.proc = subprocess.Popen([sys.executable, "-c", source, str(port), *kinds], stdin=subprocess.DEVNULL,
+    def __init__(self, port, *kinds, source=SERVER, env=None):
+        self.proc = subprocess.Popen([sys.executable, "-c", source, str(port), *kinds], stdin=subprocess.DEVNULL, env=env,
                                      stdout=subprocess.PIPE, start_new_session=True)
         assert self.proc.stdout.readline() == b"up\n"
         self.pid = self.proc.pid
@@ -294,6 +294,24 @@ def test_a_port_that_another_service_took_is_named_with_that_service(reeve, free
     r = reeve(taken(port), files={"server.py": SERVER})
     assert r.wait() == 10
     assert re.search(r"s: failed: cannot start: port %d is already in use by pid \d+ \(python3\) of service other\n" % port, r.stderr)
+
+
+# It escaped: it is nobody's child that reeve knows, and has the mark of a life all the same.
+def test_what_a_service_left_behind_is_named_with_that_service(reeve, free_port, stranger):
+    port = free_port()
+    r = reeve("""
+services:
+  other: {command: [/bin/sleep, "1000"]}
+  s: {command: [/bin/sleep, "1000"], ports: [%d], startup: disabled, ready: {tcp: %d}, if-running: adopt}
+""" % (port, port))
+    r.wait_ready()
+    with open("/proc/%d/environ" % r.service("other")["pid"]) as f:
+        mark = [v for v in f.read().split("\0") if v.startswith("REEVE_INVOCATION_ID=")][0]
+    s = stranger(port, env=dict(os.environ, **dict([mark.split("=", 1)])))
+    got = r.ctl("start", "s")
+    assert got.returncode == 1
+    assert "port %d is already in use by pid %d (python3) left behind by service other" % (port, s.pid) in got.stderr
+    assert r.term() == 0
 
 
 # ---- whose answer it is --------------------------------------------------------------------------------------------------
