@@ -16,6 +16,7 @@
 #include "sys/fd.h"
 
 #define SWEEP_LIMIT (2 * RV_SEC)
+#define LATE	    (5 * RV_SEC) /* after its bound an answer is awaited no longer than this */
 
 enum { AT_ONCE = 4 }; /* more imports side by side than processors only take memory */
 
@@ -33,11 +34,12 @@ struct checkup {
 	struct rv_world world; /* loop, reaper, and memory */
 	struct visit *visits; /* by slot */
 	size_t next, running, at_once;
-	rv_time until;
+	rv_time one; /* bound of each */
+	rv_time until; /* and of all */
 	bool joined; /* the host has our loop and reaper */
 	int signal; /* that ended it; 0: none */
 	ev_io signals;
-	ev_timer reaping, deadline;
+	ev_timer reaping, watch;
 };
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -51,7 +53,7 @@ static void ask(struct checkup *k, rv_id id)
 
 	v->asked = true;
 	v->began = rv_now();
-	v->timeout = left < RV_CHECKUP_ONE ? left : RV_CHECKUP_ONE;
+	v->timeout = left < k->one ? left : k->one;
 	k->running++;
 	rv_hostlink_call(k->host, &facts, RV_HOOK_CHECK, v->timeout);
 }
@@ -136,31 +138,46 @@ static void on_signal(struct ev_loop *loop, ev_io *w, int events)
 	}
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
+/* A hook that is out of time is answered for by the host; this is for an answer that does not come at all. */
+static void on_watch(struct ev_loop *loop, ev_timer *w, int events)
 {
-	(void)w;
+	struct checkup *k = w->data;
+	rv_time now = rv_now();
+
 	(void)events;
-	ev_break(loop, EVBREAK_ALL);
+	for (size_t i = 0; i < k->next; i++) {
+		struct visit *v = &k->visits[i];
+
+		if (!v->asked || v->answered || now < v->began + v->timeout + LATE)
+			continue;
+		rv_hostlink_drop(k->host, (rv_id)i);
+		v->answered = true;
+		v->verdict = RV_FAIL;
+		v->why = strdup("its check was not heard of any more");
+		k->running--;
+	}
+	if (now > k->until + LATE)
+		ev_break(loop, EVBREAK_ALL);
+	else
+		go_on(k);
 }
 
 static void run(struct checkup *k, int fd)
 {
 	struct ev_loop *loop = k->world.loop;
-	/* A hook that is out of time is answered for by the host; this is for a host that is not heard. */
-	rv_time most = k->until - rv_now() + 5 * RV_SEC;
 
 	ev_io_init(&k->signals, on_signal, fd, EV_READ);
 	ev_timer_init(&k->reaping, on_reaping, 0., 0.);
-	ev_timer_init(&k->deadline, on_deadline, (double)most / 1e9, 0.);
-	k->signals.data = k->reaping.data = k->deadline.data = k;
+	ev_timer_init(&k->watch, on_watch, 1., 1.);
+	k->signals.data = k->reaping.data = k->watch.data = k;
 	ev_io_start(loop, &k->signals);
-	ev_timer_start(loop, &k->deadline);
+	ev_timer_start(loop, &k->watch);
 	go_on(k);
 	if (k->running)
 		ev_run(loop, 0);
 	ev_io_stop(loop, &k->signals);
 	ev_timer_stop(loop, &k->reaping);
-	ev_timer_stop(loop, &k->deadline);
+	ev_timer_stop(loop, &k->watch);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -289,7 +306,11 @@ static void leave(struct checkup *k)
 int rv_checkup(const struct rv_conf *conf, struct rv_hostlink *host,
 	const struct rv_recipe *recipes, const bool *broken, rv_time limit, struct rv_complaints *c)
 {
-	struct checkup k = {.conf = conf, .host = host, .until = rv_now() + limit};
+	rv_time all = limit ? limit : RV_CHECKUP_ALL;
+	struct checkup k = {.conf = conf,
+		.host = host,
+		.one = limit ? limit : RV_CHECKUP_ONE,
+		.until = rv_now() + all};
 
 	k.visits = calloc(conf->service_count + 1, sizeof(*k.visits));
 	if (!k.visits) {
@@ -299,7 +320,7 @@ int rv_checkup(const struct rv_conf *conf, struct rv_hostlink *host,
 	k.at_once = processors();
 	if (invite(&k, recipes, broken))
 		visit_all(&k);
-	tell_all(&k, limit, c);
+	tell_all(&k, all, c);
 	leave(&k);
 	return k.signal;
 }

@@ -137,6 +137,8 @@ static bool groups_of_user(
 	who->set_groups = true;
 	if (!u->known)
 		return true;
+	if (!u->name) /* memory was refused */
+		return false;
 	for (;;) {
 		n = room;
 		list = rv_arena_array(arena, (size_t)n, sizeof(*list));

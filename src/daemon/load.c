@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "daemon/checkup.h"
 #include "sys/fd.h"
 
@@ -31,8 +32,11 @@ static void inspect(const struct rv_load *l, const struct rv_conf *conf, struct 
 	}
 	rv_load_verify(conf, l->init, broken, c);
 	if (l->ask && recipes)
-		*l->ended = rv_checkup(
-			conf, host, recipes, broken, l->limit ? l->limit : RV_CHECKUP_ALL, c);
+		*l->ended = rv_checkup(conf, host, recipes, broken, l->limit, c);
+	if (l->ask && *l->ended)
+		rv_complain(c, (struct rv_place){.file = ""},
+			"SIG%s ended the check before all was looked at",
+			rv_signal_name(*l->ended));
 }
 
 struct wrong { /* for on_wrong */

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/names.h"
 #include "wire/json.h"
 
 enum { EXIT_CONFIG = 78 };
@@ -48,19 +47,16 @@ void rv_load_report(const struct rv_complaints *c, struct rv_buf *out)
 	RV_JSON_LIT(out, "]}");
 }
 
-static void print_text(const struct rv_complaints *c, size_t services, int ended)
+static void print_text(const struct rv_complaints *c, size_t services)
 {
 	if (c->text.len)
 		fputs(rv_buf_text(&c->text), stderr);
 	if (c->text.full)
 		fputs("reeve: out of memory: not every reason can be told\n", stderr);
-	if (ended)
-		fprintf(stderr, "reeve: SIG%s ended the check before all was looked at\n",
-			rv_signal_name(ended));
 	if (c->errors)
 		fprintf(stderr, "reeve: %zu error%s in the configuration; nothing was started\n",
 			c->errors, c->errors == 1 ? "" : "s");
-	if (ended || c->errors)
+	if (c->errors)
 		return;
 	printf("%zu service%s, no mistakes", services, services == 1 ? "" : "s");
 	if (c->warnings)
@@ -77,7 +73,7 @@ int rv_load_verdict(const struct rv_complaints *c, size_t services, bool json, i
 		puts(rv_buf_text(&text));
 		rv_buf_fini(&text);
 	} else {
-		print_text(c, services, ended);
+		print_text(c, services);
 	}
 	if (ended)
 		return 128 + ended;
