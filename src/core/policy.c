@@ -65,6 +65,7 @@ void rv_policy_final(
 	const struct rv_node *n = rv_node_of(c, s);
 	bool booting = c->boot == RV_BOOT_UNDER_WAY && !c->closing;
 	bool started = s->was_ready || n->type == RV_TASK;
+	bool in_vain = s->seeking && s->exit == 0; /* a launcher's 0 is no success of the service */
 
 	s->after = (uint8_t)after;
 	s->end_why = (uint8_t)why;
@@ -73,7 +74,7 @@ void rv_policy_final(
 		c->first_why = (uint8_t)why;
 	}
 	if (rv_slot_id(c, s) == c->plan->exit_from) {
-		if (s->answered && s->exited && why != RV_WHY_NO_DAEMON && (started || !booting))
+		if (s->answered && s->exited && !in_vain && (started || !booting))
 			cause(t, s, RV_END_EXIT_FROM);
 		else if (!booting || !n->essential)
 			cause(t, s, s->sick ? RV_END_HEALTH : RV_END_GAVE_UP);

@@ -159,7 +159,10 @@ static void found(const struct rv_turn *t, struct rv_slot *s)
 
 static void gone(const struct rv_turn *t, struct rv_slot *s)
 {
-	if (s->seeking && !s->leaving)
+	bool ended = s->seeking && !s->leaving;
+
+	s->seeking = false;
+	if (ended)
 		rv_policy_ended(t, s);
 	rv_machine_life_over(t, s);
 }
