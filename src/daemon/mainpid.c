@@ -171,35 +171,6 @@ static enum rv_sought by_file(const struct rv_seek *k, const struct search *x, p
 	return nobody_or(x, RV_SOUGHT_NOT_YET);
 }
 
-/* ---- a port ---------------------------------------------------------------------------------- */
-
-static pid_t listener_among(const struct rv_pids *list, uint16_t port)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (rv_port_held_by(port, &list->at[i], 1) == RV_HELD_YES)
-			return list->at[i];
-	return 0;
-}
-
-static enum rv_sought by_port(const struct rv_seek *k, const struct search *x, pid_t *pid)
-{
-	uint16_t port = k->how.port;
-	pid_t it = listener_among(&x->life, port);
-	char who[128];
-
-	if (!it)
-		it = listener_among(&x->others, port);
-	if (it && take(x, it, pid))
-		return RV_SOUGHT_FOUND;
-	if (rv_port_holder(port, &it, who, sizeof(who)))
-		rv_fail(x->why, RV_ERR_START,
-			"port %u is listened on by %s, which is no process of this service", port,
-			who);
-	else
-		rv_fail(x->why, RV_ERR_START, "nobody listens on port %u", port);
-	return nobody_or(x, RV_SOUGHT_NOT_YET);
-}
-
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 /* Whether a is the better guess: the leader of a session, then the older one. */
@@ -262,6 +233,48 @@ static void tell_others(const struct search *x)
 		"by main-pid: {file: ...} or {port: ...}",
 		rv_buf_text(&all));
 	rv_buf_fini(&all);
+}
+
+/* ---- a port ---------------------------------------------------------------------------------- */
+
+/* *hidden: some of them do not let us see what they have. */
+static pid_t listener_among(const struct rv_pids *list, uint16_t port, bool *hidden)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		enum rv_held held = rv_port_held_by(port, &list->at[i], 1);
+
+		if (held == RV_HELD_YES)
+			return list->at[i];
+		*hidden = *hidden || held == RV_HELD_UNKNOWN;
+	}
+	return 0;
+}
+
+static enum rv_sought by_port(const struct rv_seek *k, const struct search *x, pid_t *pid)
+{
+	uint16_t port = k->how.port;
+	bool hidden = false, taken = !rv_port_is_free(port);
+	pid_t it = listener_among(&x->life, port, &hidden);
+	struct rv_proc only;
+	char who[128];
+
+	if (!it)
+		it = listener_among(&x->others, port, &hidden);
+	/* Of one there can be no doubt. */
+	if (!it && hidden && taken && choose(x, &only) == 1)
+		it = only.pid;
+	if (it && take(x, it, pid))
+		return RV_SOUGHT_FOUND;
+	if (rv_port_holder(port, &it, who, sizeof(who)))
+		rv_fail(x->why, RV_ERR_START,
+			"port %u is listened on by %s, which is no process of this service", port,
+			who);
+	else
+		rv_fail(x->why, RV_ERR_START,
+			taken ? "who listens on port %u is not to be seen"
+			      : "nobody listens on port %u",
+			port);
+	return nobody_or(x, RV_SOUGHT_NOT_YET);
 }
 
 static enum rv_sought by_tree(struct rv_seek *k, const struct search *x, pid_t *pid)

@@ -298,6 +298,29 @@ def test_who_listens_is_found_though_nothing_else_ties_it_to_its_launcher(gatewa
     assert not alive(pid), "and it is owned"
 
 
+@pytest.mark.root
+def test_who_listens_may_be_hidden_when_there_is_only_one_it_can_be(reeve, free_port):
+    port = free_port()
+    r = reeve("""
+services:
+  a: {type: launcher, user: nobody, main-pid: {port: %d}, command: [/bin/sh, -c, '/usr/bin/python3 -S listen.py & exit 0'],
+      working-dir: "${env.TMPDIR}", log: null}
+""" % port, wrap=("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"), files={"listen.py": """
+import socket, time
+time.sleep(0.2)
+s = socket.socket()
+s.bind(('127.0.0.1', %d))
+s.listen()
+time.sleep(1000)
+""" % port})
+    r.wait_ready()
+    pid = r.service("a")["pid"]
+    assert cmdline(pid).endswith("listen.py")
+    with open("/proc/%d/status" % r.pid) as f:
+        caps = int([line for line in f if line.startswith("CapEff")][0].split()[1], 16)
+    assert not caps & 1 << 19, "reeve could see everything after all"
+
+
 def test_what_nothing_ties_to_a_launcher_is_told_and_not_guessed(reeve, free_port):
     r = reeve("""
 services:
