@@ -68,7 +68,8 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/peer.c src/daemon/peer.h \
 	src/daemon/notify.c src/daemon/notify.h \
 	src/daemon/notifysock.c src/daemon/notifysock.h \
-	src/daemon/probe.c src/daemon/probe.h \
+	src/daemon/probe.c src/daemon/probe.h src/daemon/probein.h \
+	src/daemon/probehost.c src/daemon/probeown.c \
 	src/daemon/readyfd.c src/daemon/readyfd.h \
 	src/daemon/readyline.c src/daemon/readyline.h \
 	src/daemon/trial.c src/daemon/trial.h
