@@ -41,7 +41,7 @@ struct rv_notify {
 	bool extended;
 	struct rv_notifysock sock;
 	char variable[sizeof(VARIABLE) + sizeof(((struct rv_notifysock *)0)->path)];
-	char status[RV_NOTIFY_STATUS];
+	char status[RV_NOTIFY_STATUS + 1];
 };
 
 /* One datagram. */

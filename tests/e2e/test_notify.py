@@ -120,7 +120,7 @@ def test_a_service_is_ready_when_it_says_so_and_its_status_is_shown(started):
     assert r.service("a")["state"] == "ready"
     says(r, "a", "at\\x1b[31m work")
     tell(r, "a", "say", "STATUS=" + 1000 * "x")
-    says(r, "a", 255 * "x")
+    says(r, "a", 256 * "x")
     assert r.term() == 0
 
 
@@ -216,7 +216,7 @@ def test_nonsense_is_ignored_and_changes_nothing(started):
 
 def test_a_flood_leaves_the_loop_alone_and_loses_nothing(started):
     r = started("services:\n" + teller("a", NOTIFY) + "  b: {command: [/bin/sleep, '1000']}\n")
-    tell(r, "a", "flood", "3000")
+    tell(r, "a", "flood", "1000")
     r.wait_text("it has to wait now and then")
     assert r.ctl("restart", "b").returncode == 0
     assert r.service("a")["state"] == "starting"
@@ -241,33 +241,40 @@ def test_descriptors_that_come_along_are_closed(started):
     until("the descriptors to be closed", lambda: open_ones() <= before)
 
 
-def test_a_start_gets_the_time_it_asks_for(started):
-    r = started("services:\n" + teller("a", ", ready: {notify: true, timeout: 2500ms}"))
-    r.wait_state("a", "starting")
+def test_a_start_gets_the_time_it_asks_for_and_one_that_does_not_is_told_with_its_last_words(started):
+    more = ", ready: {notify: true, timeout: 3s}"
+    r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", more) + teller("b", more))
     tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000")
-    time.sleep(2.7)
+    tell(r, "b", "say", "STATUS=migrating\nERRNO=28")
+    r.wait_state("b", "failed")
+    assert ("not ready within 3s; last check: READY=1 has not come on NOTIFY_SOCKET; it said: migrating; "
+            "errno 28: No space left on device") in r.stderr
     assert r.service("a")["state"] == "starting"
     tell(r, "a", "say", "READY=1")
     r.wait_state("a", "ready")
 
 
-def test_but_not_more_than_the_whole_boot_and_its_words_are_told(started):
-    r = started("reeve: {boot-timeout: 3s}\nservices:\n" + teller("a", ", ready: {notify: true, timeout: 2s}"))
-    r.wait_state("a", "starting")
-    tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=migrating\nERRNO=28")
-    began = time.monotonic()
+def test_but_not_more_than_the_whole_boot(started):
+    r = started("reeve: {boot-timeout: 4s}\nservices:\n" + teller("a", ", ready: {notify: true, timeout: 3s}"))
+    tell(r, "a", "say", "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=migrating")
     assert r.wait() == 10
-    assert time.monotonic() - began < 20
     # both bounds end at the same moment, and either may be the one that is told
-    assert "a: boot timeout" in r.stderr or "a: not ready within 2s and what else it was given" in r.stderr, r.stderr
+    assert "a: boot timeout" in r.stderr or "a: not ready within 3s and what else it was given" in r.stderr, r.stderr
 
 
-def test_what_did_not_say_it_in_time_is_told_with_its_last_words(started):
-    r = started("reeve: {on-boot-failure: continue}\nservices:\n" + teller("a", ", ready: {notify: true, timeout: 1s}"))
-    tell(r, "a", "say", "STATUS=migrating\nERRNO=28")
-    r.wait_state("a", "failed")
-    assert ("not ready within 1s; last check: READY=1 has not come on NOTIFY_SOCKET; it said: migrating; "
-            "errno 28: No space left on device") in r.stderr
+def test_a_stop_gets_the_time_it_asks_for(started):
+    more = NOTIFY + ", stop: {timeout: 3s}"
+    r = started("services:\n" + teller("a", more, last=("EXTEND_TIMEOUT_USEC=60000000", "STATUS=flushing")) +
+                teller("b", more, last=("STATUS=deaf",)))
+    for name in "ab":
+        tell(r, name, "say", "READY=1")
+        r.wait_state(name, "ready")
+    assert r.ctl("stop", "a", "b", "--no-wait").returncode == 0
+    r.wait_text("b: did not stop in time: killed")
+    assert r.service("a")["state"] == "stopping" and r.service("a")["status_text"] == "flushing"
+    tell(r, "a", "exit", "0")
+    r.wait_state("a", "stopped")
+    assert "a: did not stop in time" not in r.stderr
 
 
 def test_the_last_words_of_one_that_ends_are_heard(started):
@@ -275,19 +282,6 @@ def test_the_last_words_of_one_that_ends_are_heard(started):
     tell(r, "a", "die", "STATUS=cannot bind\nERRNO=98")
     r.wait_state("a", "failed")
     assert "failed: exited with 3 before it was ready; it said: cannot bind; errno 98: Address already in use" in r.stderr
-
-
-def test_a_stop_gets_the_time_it_asks_for(started):
-    r = started("services:\n" + teller("a", NOTIFY + ", stop: {timeout: 1s}", last=("EXTEND_TIMEOUT_USEC=60000000", "STATUS=flushing")))
-    tell(r, "a", "say", "READY=1")
-    r.wait_state("a", "ready")
-    assert r.ctl("stop", "a", "--no-wait").returncode == 0
-    says(r, "a", "flushing")
-    time.sleep(2)
-    assert r.service("a")["state"] == "stopping"
-    tell(r, "a", "exit", "0")
-    r.wait_state("a", "stopped")
-    assert "killed" not in r.stderr
 
 
 def test_what_says_that_it_is_stopping_is_not_ready_and_gets_no_signal(started):

@@ -1,4 +1,5 @@
 """TERM and INT while services start: whatever it is that is waited for, the same way back, and nobody is told twice."""
+import os
 import random
 import re
 import signal
@@ -57,6 +58,13 @@ def went_back(r, number, status=0, within=8):
     return ev
 
 
+def has_socket(pid):
+    try:
+        return any(os.readlink(f.path).startswith("socket:") for f in os.scandir("/proc/%d/fd" % pid))
+    except OSError:
+        return False  # one was closed meanwhile
+
+
 WAITS = {
     "descriptor": service("mid", ", needs: [low], ready: {fd: 3, timeout: 60s}"),
     "notification": service("mid", ", needs: [low], ready: {notify: true, timeout: 60s}"),
@@ -111,7 +119,7 @@ def test_a_signal_while_a_permit_is_waited_for_and_a_client_waits(reeve, number)
     r.wait_state("high", "queued")
     client = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "start", "high"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    until("the client to be connected", lambda: harness.state_of(client.pid) == "S")
+    until("the client to wait for its answer", lambda: harness.state_of(client.pid) == "S" and has_socket(client.pid))
     went_back(r, number)
     once(r, "first")
     assert client.wait(20 * SLACK) == 1
@@ -152,7 +160,7 @@ def test_a_signal_while_a_plugin_is_asked(plugged, number):
 # R-83 R-84: a hook that may hold state outside is not cut off in the middle; what it did is undone
 @pytest.mark.parametrize("hook", ["start", "update"])
 def test_a_hook_that_is_at_it_may_end_within_the_grace_and_is_undone(plugged, hook):
-    r = plugged(hook, "second")
+    r = plugged(hook, "long")
     until("the hook", lambda: hook in r.hooks())
     r.signal(signal.SIGTERM)
     assert r.wait() == 0
@@ -267,7 +275,7 @@ def test_no_start_is_lost_between_the_boot_and_a_signal(reeve):
     counts = []
     for _ in range(boots):
         r = reeve(text)
-        until("reeve to begin", lambda: r.running() and harness.os.path.exists(r.socket), every=0.001)
+        until("reeve to begin", lambda: r.running() and os.path.exists(r.socket), every=0.001)
         time.sleep(dice.random() * 0.2)
         r.signal(signal.SIGTERM)
         assert r.wait() == 0, r.story()

@@ -105,8 +105,8 @@ static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 		t->wait_ns = 300000000;
 		return t->step ? REEVE_OK : REEVE_WAIT;
 	}
-	if (strcmp(how, "second") == 0) { /* the same, and says so in the trace */
-		t->wait_ns = 1000000000;
+	if (strcmp(how, "long") == 0) { /* the same, and says so in the trace */
+		t->wait_ns = 2000000000;
 		if (t->step)
 			leave(t, "done");
 		return t->step ? REEVE_OK : REEVE_WAIT;
