@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "daemon/proc.h"
+#include "daemon/sockdiag.h"
 
 #define LISTENING 0x0a
 #define TIME_WAIT 0x06
@@ -34,17 +35,14 @@ static bool next_row(FILE *f, struct row *row)
 	return false;
 }
 
-/* Looks for sockets whose local port it is. Listening ones come first in these tables, so a search for
-   those alone need not read what may be thousands of connections. */
-static bool search_table(const char *table, uint16_t port, bool listening, struct rv_port_use *use)
+/* Looks for sockets whose local port it is. */
+static bool search_table(const char *table, uint16_t port, struct rv_port_use *use)
 {
 	FILE *f = fopen(table, "re");
 	bool found = false;
 	struct row row;
 
 	while (f && next_row(f, &row)) {
-		if (listening && row.state != LISTENING)
-			break;
 		if (row.port != port)
 			continue;
 		/* Anything alive tells more than a connection that is fading away. */
@@ -58,17 +56,6 @@ static bool search_table(const char *table, uint16_t port, bool listening, struc
 	if (f)
 		fclose(f);
 	return found;
-}
-
-bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use)
-{
-	struct rv_port_use six;
-
-	if (!search_table("/proc/net/tcp", port, listening, use))
-		return search_table("/proc/net/tcp6", port, listening, use);
-	if (use->closing && search_table("/proc/net/tcp6", port, listening, &six) && !six.closing)
-		*use = six;
-	return true;
 }
 
 /* The kernel prints words of the machine's own byte order. False: of the other family. */
@@ -92,13 +79,10 @@ static bool read_address(const char *digits, bool v6, uint8_t ip[16])
 /* How well a socket fits the address, as the kernel chooses for a new connection; 0: not at all. An IPv6 socket on all
    addresses may be for IPv6 only, which the tables do not tell: then nobody got an IPv4 answer from it, and it is the
    best only if there was none. */
-static int fits(const struct row *row, bool v6, const struct rv_address *to)
+static int fits(const uint8_t *ip, bool v6, const struct rv_address *to)
 {
 	static const uint8_t zero[16], mapped[12] = {[10] = 0xff, [11] = 0xff};
-	uint8_t ip[16];
 
-	if (row->state != LISTENING || row->port != to->port || !read_address(row->address, v6, ip))
-		return 0;
 	if (to->any)
 		return 1;
 	if (v6 == to->v6) {
@@ -113,35 +97,70 @@ static int fits(const struct row *row, bool v6, const struct rv_address *to)
 	return memcmp(ip, zero, 16) ? 0 : 1;
 }
 
-static void search_listeners(
-	const char *table, bool v6, const struct rv_address *to, int *best, struct rv_sockets *s)
+struct search {
+	const struct rv_address *to;
+	struct rv_sockets *found;
+	int best;
+};
+
+static void consider(void *arg, bool v6, const uint8_t *ip, unsigned long inode)
+{
+	struct search *q = arg;
+	int fit = fits(ip, v6, q->to);
+
+	if (!fit || fit < q->best)
+		return;
+	if (fit > q->best)
+		q->found->count = 0;
+	q->best = fit;
+	if (q->found->count < RV_SOCKETS_MAX)
+		q->found->inodes[q->found->count++] = inode;
+}
+
+static void search_listeners(const char *table, bool v6, struct search *q)
 {
 	FILE *f = fopen(table, "re");
 	struct row row;
-	int fit;
+	uint8_t ip[16];
 
 	/* Those come first. */
-	while (f && next_row(f, &row) && row.state == LISTENING) {
-		fit = fits(&row, v6, to);
-		if (!fit || fit < *best)
-			continue;
-		if (fit > *best)
-			s->count = 0;
-		*best = fit;
-		if (s->count < RV_SOCKETS_MAX)
-			s->inodes[s->count++] = row.inode;
-	}
+	while (f && next_row(f, &row) && row.state == LISTENING)
+		if (row.port == q->to->port && read_address(row.address, v6, ip))
+			consider(q, v6, ip, row.inode);
 	if (f)
 		fclose(f);
 }
 
 void rv_port_listeners(const struct rv_address *to, struct rv_sockets *s)
 {
-	int best = 0;
+	struct search q = {.to = to, .found = s};
 
 	s->count = 0;
-	search_listeners("/proc/net/tcp", false, to, &best, s);
-	search_listeners("/proc/net/tcp6", true, to, &best, s);
+	if (rv_sockdiag_listeners(false, to->port, consider, &q) &&
+		rv_sockdiag_listeners(true, to->port, consider, &q))
+		return;
+	s->count = 0;
+	q.best = 0;
+	search_listeners("/proc/net/tcp", false, &q);
+	search_listeners("/proc/net/tcp6", true, &q);
+}
+
+bool rv_port_look(uint16_t port, bool listening, struct rv_port_use *use)
+{
+	const struct rv_address any = {.port = port, .any = true};
+	struct rv_port_use six;
+	struct rv_sockets s;
+
+	if (listening) {
+		rv_port_listeners(&any, &s);
+		*use = (struct rv_port_use){.inode = s.count ? s.inodes[0] : 0, .listening = true};
+		return s.count;
+	}
+	if (!search_table("/proc/net/tcp", port, use))
+		return search_table("/proc/net/tcp6", port, use);
+	if (use->closing && search_table("/proc/net/tcp6", port, &six) && !six.closing)
+		*use = six;
+	return true;
 }
 
 static void take(struct rv_sockets *s, const char *link)

@@ -1,4 +1,4 @@
-/* Which socket uses a port, and whose it is. */
+/* Which socket uses a port, and whose it is: of listening ones the kernel is asked by netlink, where it answers so. */
 #ifndef DAEMON_HOLDER_H
 #define DAEMON_HOLDER_H
 

@@ -46,7 +46,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/heir.c \
 	src/daemon/whose.c src/daemon/whose.h src/daemon/tenant.c src/daemon/tenant.h \
 	src/daemon/guest.c src/daemon/guest.h src/daemon/place.c src/daemon/place.h \
-	src/daemon/holder.c src/daemon/holder.h \
+	src/daemon/holder.c src/daemon/holder.h src/daemon/sockdiag.c src/daemon/sockdiag.h \
 	src/daemon/portkeep.c src/daemon/portkeep.h src/daemon/reserved.c src/daemon/reserved.h \
 	src/daemon/ident.c src/daemon/ident.h \
 	src/daemon/kin.c src/daemon/kin.h \

@@ -6,7 +6,7 @@
  * between, and until the service has bound it, the kernel may still give it away; then the service fails, or its
  * readiness is refused (whose.h), and whoever has it is named.
  *
- * Whether somebody has a port is asked of the kernel by binding it; the tables of /proc/net are read only when it says
+ * Whether somebody has a port is asked of the kernel by binding it; who it is is looked up only when it says
  * no. */
 #ifndef DAEMON_PORTKEEP_H
 #define DAEMON_PORTKEEP_H

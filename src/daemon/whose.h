@@ -1,6 +1,6 @@
 /* Whose answer is it: a check that says yes proves a service only if the service itself gave the answer.
  *
- * Looked at once, when a check says yes: the sockets that may have answered are in the tables of /proc/net, the
+ * Looked at once, when a check says yes: the kernel tells the sockets that may have answered, the
  * descriptors of the service's processes say which of them are its own. A socket that it shares with somebody
  * (SO_REUSEPORT) is not its own. Listeners that it inherited are, and a command says nothing about sockets but for the
  * ports that are declared. A UNIX socket tells by itself who listens on it (probe.c). */
