@@ -3,17 +3,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "daemon/sockdiag.h"
 #include "sys/fd.h"
 
 #define SCHEME "http://"
@@ -67,41 +63,9 @@ struct rv_closed rv_closed_of_url(const char *url)
 	return take_host(&c, at, n) ? c : (struct rv_closed){0};
 }
 
-static bool ask_kernel(int fd, const struct rv_closed *c)
-{
-	struct {
-		struct nlmsghdr head;
-		struct inet_diag_req_v2 what;
-	} q = {.head = {.nlmsg_len = sizeof(q),
-		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		       .nlmsg_flags = NLM_F_REQUEST},
-		.what = {.sdiag_family = c->v6 ? AF_INET6 : AF_INET,
-			.sdiag_protocol = IPPROTO_TCP,
-			.idiag_states = 1u << TCP_LISTEN,
-			.id = {.idiag_sport = htons(c->port),
-				.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
-
-	memcpy(q.what.id.idiag_src, c->ip, sizeof(c->ip));
-	return send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q);
-}
-
-/* -ENOENT: there is none. Others: it cannot be told. */
 static int look(const struct rv_closed *c)
 {
-	union {
-		struct nlmsghdr head;
-		char bytes[4096];
-	} a;
-	const struct nlmsgerr *no = NLMSG_DATA(&a.head);
-	rv_auto_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	ssize_t n;
-
-	if (fd < 0 || !ask_kernel(fd, c))
-		return -errno;
-	n = recv(fd, &a, sizeof(a), MSG_DONTWAIT); /* it answers within the call that asks */
-	if (n < (ssize_t)NLMSG_LENGTH(sizeof(*no)))
-		return -EPROTO;
-	return a.head.nlmsg_type == NLMSG_ERROR ? no->error : 0;
+	return rv_sockdiag_reached(c->v6, c->ip, c->port);
 }
 
 /* A kernel without this part says -ENOENT, too. So it has to find one that is there. */

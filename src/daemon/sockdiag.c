@@ -93,3 +93,39 @@ bool rv_sockdiag_listeners(bool v6, uint16_t port,
 	}
 	return heard == HEARD_ALL;
 }
+
+static bool ask_for_one(int fd, bool v6, const uint8_t *ip, uint16_t port)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 what;
+	} q = {.head = {.nlmsg_len = sizeof(q),
+		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		       .nlmsg_flags = NLM_F_REQUEST},
+		.what = {.sdiag_family = v6 ? AF_INET6 : AF_INET,
+			.sdiag_protocol = IPPROTO_TCP,
+			.idiag_states = 1u << TCP_LISTEN,
+			.id = {.idiag_sport = htons(port),
+				.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+
+	memcpy(q.what.id.idiag_src, ip, v6 ? 16 : 4);
+	return send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q);
+}
+
+int rv_sockdiag_reached(bool v6, const uint8_t *ip, uint16_t port)
+{
+	union {
+		struct nlmsghdr head;
+		char bytes[4096];
+	} a;
+	const struct nlmsgerr *no = NLMSG_DATA(&a.head);
+	rv_auto_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	ssize_t n;
+
+	if (fd < 0 || !ask_for_one(fd, v6, ip, port))
+		return -errno;
+	n = recv(fd, &a, sizeof(a), MSG_DONTWAIT); /* it answers within the call that asks */
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof(*no)))
+		return -EPROTO;
+	return a.head.nlmsg_type == NLMSG_ERROR ? no->error : 0;
+}

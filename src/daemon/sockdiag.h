@@ -9,5 +9,8 @@
 /* `each` gets the local address (4 or 16 bytes) and the inode. False: the kernel does not tell it this way, or not all. */
 bool rv_sockdiag_listeners(bool v6, uint16_t port,
 	void (*each)(void *arg, bool v6, const uint8_t *ip, unsigned long inode), void *arg);
+/* 0: some socket listens that a connect to this address would reach. -ENOENT: none does, or the kernel has not this
+   part. Others: it cannot be told. */
+int rv_sockdiag_reached(bool v6, const uint8_t *ip, uint16_t port);
 
 #endif
