@@ -1,12 +1,17 @@
 /* interpreter: the code interpreter, an ASGI application on uvicorn. Ready when GET /health is "OK".
  *
  * With a listener (`listen:`) it gets the socket that reeve has bound, so that nobody can take its port
- * while it imports; uvicorn itself calls listen when its start-up is over. */
+ * while it imports; uvicorn itself calls listen when its start-up is over.
+ *
+ * Its kernels are Jupyter's, and outlive it. With option session-prefix they are removed when it has ended, for
+ * whatever reason: it is told the prefix, begins the paths of its sessions with it, and cleanup deletes what
+ * has such a path. No process of the service is left then, so none of these is in use by it. */
 #include <string.h>
 
 #include <reeve/plugin.h>
 
 #include "interpreter-check.h"
+#include "sessions.h"
 
 static const struct reeve_option options[] = {
 	{.name = "python",
@@ -32,6 +37,10 @@ static const struct reeve_option options[] = {
 		.max = INT64_C(86400000000000),
 		.preset = "640s",
 		.summary = "how long an idle connection is kept open"},
+	{.name = "session-prefix",
+		.type = REEVE_STRING,
+		.summary = "how the paths of its sessions in Jupyter begin, and no others: those "
+			   "that are left when it has ended are deleted"},
 	{0},
 };
 
@@ -103,17 +112,35 @@ static uint16_t own_port(struct reeve_turn *t, const char *const *argv)
 	return port;
 }
 
+enum {
+	PREFIX_LEAST = 8
+}; /* bytes: a short one is sooner or later the beginning of somebody else's */
+
 static enum reeve_next start(void *self, struct reeve_turn *t)
 {
-	const char *const *argv = argv_of(t);
+	const char *const *argv = argv_of(t), *prefix = reeve_option_text(t, "session-prefix");
+	struct reeve_list env = {0};
 
 	(void)self;
+	if (*prefix && strlen(prefix) < PREFIX_LEAST) {
+		t->why = reeve_fmt(t,
+			"option session-prefix is too short: everything in Jupyter that begins "
+			"with "
+			"'%s' would be deleted; take at least %d letters that nobody else begins "
+			"with",
+			prefix, PREFIX_LEAST);
+		return REEVE_FAIL;
+	}
 	if (!listener_of(t)) {
 		uint16_t port = own_port(t, argv);
 
 		if (!port)
 			return REEVE_FAIL;
 		reeve_port(t, port);
+	}
+	if (*prefix) {
+		reeve_add(t, &env, reeve_fmt(t, "CODE_INTERPRETER_SESSION_PREFIX=%s", prefix));
+		t->process.env = env.v;
 	}
 	t->process.argv = argv;
 	t->process.is_static = true;
@@ -164,6 +191,116 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 		"answers",
 		url);
 	return REEVE_FAIL;
+}
+
+/* --- cleanup: the sessions that it leaves in Jupyter ------------------------------------------- */
+
+enum { SESSIONS_MAX = 64 }; /* in one run; what is more is told, and goes with the next end */
+
+static const int64_t step_most = INT64_C(30000000000); /* suited to a slow machine */
+
+/* Of one run. */
+struct cleaning {
+	int found, at; /* the sessions, and the one that is being deleted */
+	char ids[SESSIONS_MAX][RV_SESSION_ID];
+	char trouble[300]; /* what went wrong first; "": nothing */
+	int troubles;
+};
+
+static struct rv_session_server jupyter_of(struct reeve_turn *t)
+{
+	const char *base = reeve_env(t, "JUPYTER_BASE_URL"), *end;
+
+	if (!base || !*base)
+		base = "http://127.0.0.1:8888";
+	for (end = base + strlen(base); end > base && end[-1] == '/';)
+		end--;
+	return (struct rv_session_server){.base = reeve_str(t, base, (size_t)(end - base)),
+		.token = reeve_env(t, "JUPYTER_TOKEN")};
+}
+
+/* Each of the steps that are left has its share of the time, so that one that hangs does not take it all. */
+static int64_t share(const struct reeve_turn *t, int steps)
+{
+	int64_t ns = t->left_ns / (steps + 1);
+
+	return ns < step_most ? ns : step_most;
+}
+
+static void note(struct cleaning *c, const char *why)
+{
+	size_t n = strlen(why);
+
+	if (c->troubles++)
+		return;
+	if (n >= sizeof(c->trouble))
+		n = sizeof(c->trouble) - 1;
+	memcpy(c->trouble, why, n);
+	c->trouble[n] = 0;
+}
+
+static enum reeve_next cleaned(struct reeve_turn *t, const struct cleaning *c)
+{
+	if (c->troubles == 0)
+		return REEVE_OK;
+	t->why = reeve_fmt(t, "%d of %d sessions may be left in Jupyter: %s", c->troubles, c->found,
+		c->trouble);
+	return REEVE_RETRY;
+}
+
+/* The next one, whatever became of the one before. */
+static enum reeve_next clean_on(
+	struct reeve_turn *t, struct cleaning *c, const struct rv_session_server *at)
+{
+	int known = c->found < SESSIONS_MAX ? c->found : SESSIONS_MAX;
+
+	if (c->at < known)
+		return rv_session_delete(t, at, c->ids[c->at], share(t, known - c->at));
+	for (int i = SESSIONS_MAX; i < c->found; i++)
+		note(c, "they are too many for one time");
+	return cleaned(t, c);
+}
+
+/* The list has come, or has not. */
+static enum reeve_next clean_these(
+	struct reeve_turn *t, struct cleaning *c, const struct rv_session_server *at)
+{
+	const char *url = reeve_fmt(t, "%s/api/sessions", at->base);
+
+	if (t->http.transport == REEVE_HTTP_REFUSED)
+		return REEVE_OK; /* Jupyter has ended, and its kernels with it */
+	if (reeve_expect(t, "GET", url, 200) != REEVE_OK) {
+		t->why = reeve_fmt(t, "its sessions may be left in Jupyter: %s", t->why);
+		return REEVE_RETRY;
+	}
+	c->found = rv_session_find(
+		&t->http, reeve_option_text(t, "session-prefix"), true, c->ids, SESSIONS_MAX);
+	if (c->found >= 0)
+		return clean_on(t, c, at);
+	t->why = reeve_fmt(t,
+		"its sessions may be left in Jupyter: GET %s answered 200 with what is no list of "
+		"sessions, or with too long a one",
+		url);
+	return REEVE_RETRY;
+}
+
+static enum reeve_next cleanup(void *self, struct reeve_turn *t)
+{
+	struct rv_session_server at = jupyter_of(t);
+	struct cleaning *c = self;
+
+	if (!*reeve_option_text(t, "session-prefix"))
+		return REEVE_OK;
+	if (t->step == 0) {
+		*c = (struct cleaning){0};
+		return rv_session_ask(t, &at, "GET", "/api/sessions", NULL, share(t, 1));
+	}
+	if (t->step == 1)
+		return clean_these(t, c, &at);
+	if (!rv_session_is_gone(t, &at, c->ids[c->at]))
+		note(c, t->why);
+	c->at++;
+	return clean_on(t, c, &at);
 }
 
 /* What a configured command serves: [PYTHON, -m, uvicorn, MODULE:VARIABLE, ...]; NULL: it cannot be told. */
@@ -223,12 +360,16 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 	return REEVE_RUN;
 }
 
-static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
+static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
+	.start = start,
+	.probe = probe,
+	.cleanup = cleanup,
+	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,
 	.size = sizeof(struct reeve_plugin),
+	.state_size = sizeof(struct cleaning),
 	.name = "interpreter",
 	.summary = "runs code cells for SDKs: an ASGI application on uvicorn",
 	.options = options,

@@ -25,10 +25,11 @@ plugins_jupyter_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_jupyter_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/interpreter.so
-plugins_interpreter_so_SOURCES = plugins/interpreter.c
+plugins_interpreter_so_SOURCES = plugins/interpreter.c plugins/sessions.c plugins/sessions.h
 plugins_interpreter_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
-plugins_interpreter_so_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_interpreter_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_interpreter_so_LDFLAGS = $(PLUGIN_LINK)
+plugins_interpreter_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/mcp-gateway.so
 plugins_mcp_gateway_so_SOURCES = plugins/mcp-gateway.c

@@ -12,6 +12,7 @@ Settings, from the environment:
     JUPYTER_READY_TIMEOUT                   10    seconds to wait for a Jupyter that does not answer yet
     CODE_INTERPRETER_WORKDIR                the current folder
     CODE_INTERPRETER_CONTEXT_CREATE_TIMEOUT 60    seconds, for each step of making a context
+    CODE_INTERPRETER_SESSION_PREFIX         how the paths of our sessions in Jupyter begin: code-interpreter-
     ENVD_BASE_URL                           http://127.0.0.1:49983
     ENVD_TIMEOUT                            2     seconds to read the sandbox's variables; empty URL: do not ask
 
@@ -44,8 +45,9 @@ ENVD_TIMEOUT = float(os.environ.get("ENVD_TIMEOUT") or 2)
 
 KEEPALIVE = 5.0  # seconds of silence after which a line is sent, so that no proxy gives up
 CLEANUP_TIMEOUT = 30.0  # a slow machine is the very place where cleanup is needed
-# How our sessions are known in Jupyter, so that those of an interpreter that was killed can be removed.
-SESSION_PREFIX = "code-interpreter-"
+# How our sessions are known in Jupyter, so that those of an interpreter that was killed can be removed: by whoever started us,
+# when we have ended, and by our next life.
+SESSION_PREFIX = os.environ.get("CODE_INTERPRETER_SESSION_PREFIX") or "code-interpreter-"
 
 MIME_NAMES = {
     "text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "svg", "image/png": "png",
@@ -125,7 +127,7 @@ class Interpreter:
             raise RuntimeError("GET %s/api/status: %d" % (JUPYTER, answer.status_code))
 
     async def close(self):
-        """Sessions are left to Jupyter, or to our next life: deleting them here would double the time of a stop."""
+        """Sessions are left to whoever started us, to our next life, or to Jupyter's end: this can be cut short, those cannot."""
         for task in list(self.chores):
             task.cancel()
         await asyncio.gather(*(c.kernel.close() for c in self.contexts.values()))

@@ -1,0 +1,132 @@
+"""The sessions in Jupyter that are ours: what is left of them when somebody ends, with a server that has faults.
+R-59 to R-64; tests/stack/test_kernels.py does it with the real one."""
+import json
+import os
+import signal
+
+import harness
+import pytest
+
+JUPYTER = os.path.join(harness.SRC, "tests", "e2e", "jupyter-standin")
+PREFIX = "cells-of-one-"
+
+# What it leaves in Jupyter: two sessions of its own, and one that somebody else could have made.
+INTERPRETER = """
+import http.server, json, os, sys, urllib.request
+
+def post(path):
+    body = {"path": path, "type": "notebook", "kernel": {"name": "python3"}}
+    asked = urllib.request.Request(os.environ["JUPYTER_BASE_URL"] + "/api/sessions", data=json.dumps(body).encode())
+    urllib.request.urlopen(asked, timeout=20).read()
+
+class Health(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_): pass
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'"OK"')
+
+for n in (1, 2):
+    post("%s%d-%d" % (os.environ["CODE_INTERPRETER_SESSION_PREFIX"], os.getpid(), n))
+post("notebook.ipynb")
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), Health).serve_forever()
+"""
+
+
+class Stage:
+    """A Jupyter with faults."""
+
+    def __init__(self, reeve, port, faults="", jupyter=None, more=None):
+        graph = {"plugin": "jupyter", "options": {"bin": JUPYTER, "port": port, "root-dir": "${env.TMPDIR}"},
+                 "environment": {"STANDIN": faults, "STANDIN_DIR": "${env.TMPDIR}/evidence"}, "restart": {"on": "never"}}
+        for key, value in (jupyter or {}).items():
+            graph[key] = {**graph.get(key, {}), **value}
+        self.r = reeve(json.dumps({"services": {"jupyter": graph, **(more or {})}}), files={"cells.py": INTERPRETER})
+
+    def sessions(self):
+        return json.loads(self.r.read("evidence/sessions.json"))
+
+    def paths(self):
+        return [s["path"] for s in self.sessions()]
+
+    def asked(self, method):
+        lines = [json.loads(line) for line in self.r.read("evidence/requests.log").splitlines()]
+        return [line for line in lines if line["method"] == method and line["path"].startswith("/api/sessions")]
+
+
+@pytest.fixture
+def cells(reeve, free_port):
+    """An interpreter on a Jupyter with faults; both are ready."""
+
+    def boot(faults="", cleanup="30s", **more):
+        port, own = free_port(), free_port()
+        interpreter = {"plugin": "interpreter", "needs": ["jupyter"], "options": {"session-prefix": PREFIX},
+                       "command": ["/usr/bin/python3", "${env.TMPDIR}/cells.py", "--port", str(own)],
+                       "environment": {"JUPYTER_BASE_URL": "http://127.0.0.1:%d/" % port},
+                       "restart": {"on": "failure", "delay": "10ms"}, "stop": {"cleanup-timeout": cleanup}}
+        s = Stage(reeve, port, faults, more={"interpreter": {**interpreter, **more}})
+        s.r.wait_ready()
+        return s
+
+    return boot
+
+
+def killed(s):
+    """Its next life is ready when this returns."""
+    before = s.r.service("interpreter")
+    os.kill(before["pid"], signal.SIGKILL)
+    harness.until("its next life", lambda: s.r.service("interpreter")["generation"] > before["generation"], 30)
+    s.r.wait_state("interpreter", "ready", timeout=30)
+    return before["pid"]
+
+
+def test_a_killed_interpreter_leaves_none_of_its_sessions_and_all_of_the_others(cells):
+    s = cells()
+    assert len(s.paths()) == 3
+    for _ in range(3):
+        pid = killed(s)
+        assert len(s.paths()) == 3 and "notebook.ipynb" in s.paths()
+        assert not [p for p in s.paths() if p.startswith("%s%d-" % (PREFIX, pid))]
+    assert s.r.ctl("stop", "interpreter").returncode == 0
+    assert s.paths() == ["notebook.ipynb"]
+
+
+# R-61: more than the 5 s that libraries have as their default
+def test_a_slow_server_has_the_time_that_the_cleanup_is_given(cells):
+    s = cells("delete_delay_ms=6000", cleanup="40s")
+    assert s.r.ctl("stop", "interpreter", timeout=60).returncode == 0
+    assert s.paths() == ["notebook.ipynb"]
+    assert "cleanup hook" not in s.r.stderr
+
+
+def test_a_cleanup_that_has_no_time_is_told_and_keeps_nobody(cells):
+    s = cells("delete_delay_ms=60000", cleanup="200ms")
+    assert s.r.ctl("stop", "interpreter").returncode == 0
+    assert "interpreter: cleanup hook" in s.r.stderr
+    assert s.r.service("interpreter")["state"] == "stopped"
+
+
+# R-62
+def test_a_refusal_to_delete_is_one_warning_and_404_is_none(cells):
+    s = cells("delete_status=500;404")
+    assert s.r.ctl("stop", "interpreter").returncode == 0
+    assert len(s.asked("DELETE")) == 2, "each is tried once"
+    assert s.r.stderr.count("cleanup hook") == 1
+    assert "1 of 2 sessions may be left in Jupyter: DELETE " in s.r.stderr and "answered 500" in s.r.stderr
+
+
+# R-59, R-62
+def test_a_cleanup_that_fails_does_not_become_the_error(cells):
+    s = cells("delete_status=500;500", restart={"on": "never"})
+    os.kill(s.r.service("interpreter")["pid"], signal.SIGKILL)
+    s.r.wait_state("interpreter", "failed")
+    assert s.r.stderr.count("cleanup hook") == 1
+    assert "killed" in s.r.service("interpreter")["detail"].lower() or "signal 9" in s.r.service("interpreter")["detail"]
+    assert "sessions" not in s.r.service("interpreter")["detail"]
+
+
+def test_a_jupyter_that_was_killed_is_not_waited_for(cells):
+    s = cells()
+    os.kill(s.r.service("jupyter")["pid"], signal.SIGKILL)
+    s.r.wait_state("interpreter", "stopped", "failed", "waiting")
+    assert "cleanup hook" not in s.r.stderr

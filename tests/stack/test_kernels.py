@@ -1,0 +1,128 @@
+"""Kernels do not outlive those that they are for, with the real Jupyter. With the faults of a false one: e2e/test_sessions.py."""
+import json
+import os
+import signal
+import urllib.request
+
+import harness
+import pytest
+from sandbox import PORTS, listening
+
+pytestmark = pytest.mark.bound(150)
+
+# Only what kernels need; each kill is followed by the next life at once.
+FEWER = """
+services:
+  envd: {startup: disabled}
+  mcp-gateway: {startup: disabled}
+  jupyter: {restart: {delay: 10ms, factor: 1, limit: 0}}
+  interpreter:
+    needs: [jupyter]
+    environment: {ENVD_BASE_URL: ""}
+    restart: {delay: 10ms, factor: 1, limit: 0}
+"""
+KILLS = 20
+
+# An interpreter that does no more than leave a session in Jupyter: it starts at once, and removes nothing of an earlier life.
+BARE = """
+import json, os, time, urllib.request
+path = "%s%d" % (os.environ["CODE_INTERPRETER_SESSION_PREFIX"], os.getpid())
+body = {"path": path, "type": "notebook", "kernel": {"name": "python3"}}
+asked = urllib.request.Request("http://127.0.0.1:8888/api/sessions", data=json.dumps(body).encode())
+urllib.request.urlopen(asked, timeout=20).read()
+os.write(3, bytes([10]))
+time.sleep(3600)
+"""
+WITH_BARE = FEWER + """
+    command: [/usr/bin/python3, -IS, -c, %s]
+    listen: []
+    ready: {fd: 3}
+""" % json.dumps(BARE)
+
+
+def ask(method, path, body=None):
+    data = body and json.dumps(body).encode()
+    asked = urllib.request.Request("http://127.0.0.1:%d%s" % (PORTS["jupyter"], path), data=data, method=method)
+    with urllib.request.urlopen(asked, timeout=20) as got:
+        return json.loads(got.read() or b"null")
+
+
+def paths():
+    return sorted(s["path"] for s in ask("GET", "/api/sessions"))
+
+
+def kernels(s):
+    return len(s.processes("ipykernel_launcher"))
+
+
+def outer(s, name):
+    """The pid of a service as it is seen from here: reeve may be in a process namespace of its own."""
+    inner = s.service(name)["pid"]
+    for pid in harness.children_of(s.pid):
+        with open("/proc/%d/status" % pid) as f:
+            if [line.split()[-1] for line in f if line.startswith("NSpid:")] == [str(inner)]:
+                return pid
+    raise AssertionError("no process of %s" % name)
+
+
+@pytest.fixture
+def alone(fresh, world):
+    """As fresh, where requests do not depend on how reeve runs."""
+    if world != "subreaper":
+        pytest.skip("it is done once")
+    return fresh
+
+
+def kill(s, name):
+    """Kills it, and waits until its next life is ready."""
+    before = s.service(name)["generation"]
+    os.kill(outer(s, name), signal.SIGKILL)
+    harness.until("the next life of " + name, lambda: s.service(name)["generation"] > before, 40)
+    s.wait_state(name, "ready", timeout=40)
+
+
+def with_a_notebook(s):
+    s.wait_ready(60)
+    ask("POST", "/api/sessions", {"path": "somebody-elses.ipynb", "type": "notebook", "kernel": {"name": "python3"}})
+    assert len(paths()) == 2
+
+
+def ends_clean(s):
+    assert kernels(s) == 2
+    assert s.ctl("stop", "interpreter").returncode == 0
+    assert paths() == ["somebody-elses.ipynb"]
+    harness.until("its kernel to end", lambda: kernels(s) == 1)
+    assert "cleanup hook" not in s.stderr, s.stderr
+
+
+# R-63: requests do not depend on how reeve runs, so this is done once
+def test_one_that_is_killed_again_and_again_leaves_no_kernel(alone):
+    s = alone(files={"fewer.yaml": WITH_BARE})
+    with_a_notebook(s)
+    for n in range(KILLS):
+        kill(s, "interpreter")
+        assert len(paths()) == 2 and "somebody-elses.ipynb" in paths(), "after %d kills: %s" % (n + 1, paths())
+    ends_clean(s)
+
+
+def test_the_sample_interpreter_leaves_no_kernel_when_it_is_killed(alone):
+    s = alone(files={"fewer.yaml": FEWER})
+    with_a_notebook(s)
+    kill(s, "interpreter")
+    assert len(paths()) == 2
+    ends_clean(s)
+
+
+# R-62: under PID 1 and under a subreaper, where older kernels do not end by themselves
+def test_a_jupyter_that_is_killed_leaves_no_kernel(fresh):
+    s = fresh(files={"fewer.yaml": FEWER})
+    s.wait_ready(60)
+    before = s.processes("ipykernel_launcher")
+    assert len(before) == 1
+    kill(s, "jupyter")
+    assert not [pid for pid in before if harness.alive(pid)]
+    s.wait_ready(60)
+    assert len(paths()) == 1 and kernels(s) == 1
+    assert "cleanup hook" not in s.stderr, s.stderr
+    assert s.term() == 0
+    assert s.leftovers() == [] and not listening(PORTS["jupyter"])
