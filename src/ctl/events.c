@@ -46,7 +46,8 @@ static void print_event(const cJSON *e)
 		printf("the boot is %s\n", text_of(e, "boot"));
 		return;
 	}
-	printf("%s %s", text_of(e, "name"), text_of(e, "state"));
+	printf("%s %s", text_of(e, "name"),
+		strcmp(text_of(e, "event"), "state") ? text_of(e, "event") : text_of(e, "state"));
 	if (number_of(e, "generation") > 0)
 		printf(", generation %.0f", number_of(e, "generation"));
 	if (number_of(e, "pid") > 0)

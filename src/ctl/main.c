@@ -70,6 +70,8 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_START:
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
+	case RV_VERB_PAUSE:
+	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return rv_show_results(w, result);
 	case RV_VERB_CHECK: return rv_show_check(result);
 	case RV_VERB_PLAN: return rv_show_plan(result);

@@ -85,6 +85,8 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_START:
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
+	case RV_VERB_PAUSE:
+	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return worst_outcome(result);
 	case RV_VERB_CHECK: return is_true(result, "ok") ? CTL_OK : CTL_FAILED;
 	case RV_VERB_LOGS:

@@ -36,6 +36,7 @@ enum option {
 #define EVERY	(V(RV_VERB_COUNT) - 1)
 #define CHANGE	(V(RV_VERB_START) | V(RV_VERB_STOP) | V(RV_VERB_RESTART))
 #define WAIT	V(RV_VERB_WAIT)
+#define PAUSE	(V(RV_VERB_PAUSE) | V(RV_VERB_RESUME))
 
 static const struct {
 	const char *name; /* --NAME */
@@ -51,7 +52,7 @@ static const struct {
 	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | V(RV_VERB_SHUTDOWN)},
 	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
 		CHANGE | WAIT | V(RV_VERB_SHUTDOWN)},
-	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL)},
+	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
 	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_READY] = {"ready", 0, NULL, WAIT},
@@ -70,6 +71,8 @@ static const struct {
 	[RV_VERB_STOP] = {"stop NAME... | --all", "stop, dependents first; wait until gone"},
 	[RV_VERB_RESTART] = {"restart NAME... | --all", "stop and start; wait until ready again"},
 	[RV_VERB_SIGNAL] = {"signal SIGNAL NAME...", "send a signal to the main process"},
+	[RV_VERB_PAUSE] = {"pause [NAME...]", "restart nothing automatically until resumed"},
+	[RV_VERB_RESUME] = {"resume [NAME...]", "restart again what ends; what is due, at once"},
 	[RV_VERB_LOGS] = {"logs [-f] [-n N] [NAME...]", "show what services wrote; -f: go on"},
 	[RV_VERB_WAIT] = {"wait [--ready|--stopped|--exited] [NAME...]",
 		"wait for services, or for the whole sandbox"},
@@ -99,6 +102,8 @@ const char *rv_words_deed(const struct rv_words *w)
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
 	case RV_VERB_SIGNAL:
+	case RV_VERB_PAUSE:
+	case RV_VERB_RESUME:
 	case RV_VERB_WAIT:
 	case RV_VERB_COUNT: break;
 	}
@@ -108,9 +113,9 @@ const char *rv_words_deed(const struct rv_words *w)
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
-		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY,
-		RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION,
-		RV_VERB_SHUTDOWN};
+		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME, RV_VERB_LOGS,
+		RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN,
+		RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
 
 	if (w->has_verb)
 		printf("usage: reevectl [-s SOCKET] [--json] %s\n%s\n\noptions:\n",

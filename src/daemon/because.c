@@ -182,7 +182,8 @@ static void resting(const struct telling *t, rv_id id, const struct rv_because *
 	char rest[32];
 
 	if (b->await.what == RV_AWAIT_RESUME)
-		rv_buf_str(t->to, "is paused and is not started again");
+		rv_buf_fmt(t->to, "is paused and is not started again before `reevectl resume %s`",
+			t->g->hands[id].service->name);
 	else
 		rv_buf_fmt(t->to, "starts again in %s", left(t, b->await.by, rest, sizeof(rest)));
 	if (b->look.restarts) /* a start that is tried again before it was ever ready is none */
@@ -369,6 +370,10 @@ void rv_because_tell(
 	rv_buf_fmt(sentence, "%s ", g->hands[id].service->name);
 	tell_one(&t, id, b);
 	tell_chain(&t, b);
+	if ((b->look.flags & RV_LOOK_PAUSED) && b->await.what != RV_AWAIT_RESUME)
+		rv_buf_fmt(sentence,
+			"; it is paused: not restarted automatically before `reevectl resume %s`",
+			g->hands[id].service->name);
 	if (b->root != id) {
 		look_at(&t, b->root, &below);
 		rv_buf_fmt(sentence, "; %s ", rv_pump_name(g, b->root));

@@ -85,6 +85,9 @@ const char *rv_boot_name(enum rv_boot b);
 /* ctlwhy.c: the members "ready", "degraded" and "sentence" of the whole sandbox, each with a comma behind it. */
 void rv_why_put_sandbox(struct rv_engine *g, struct rv_buf *out);
 
+/* ctlpause.c: pause, resume */
+void rv_verb_pause(struct rv_conn *c, const struct rv_request *r);
+
 /* ctlplan.c */
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r);
 void rv_verb_plan(struct rv_conn *c, const struct rv_request *r);

@@ -32,8 +32,10 @@ static void put_event(struct rv_conn *c, uint64_t number)
 {
 	struct rv_engine *g = c->control->engine;
 	const struct rv_happening *n = rv_history_get(rv_engine_history(g), number);
+	static const char *const words[] = {NULL, "paused", "resumed"}; /* by enum rv_happened */
 	const char *name = n->id < rv_engine_slots(g) ? rv_engine_name(g, n->id) : NULL;
 	struct rv_rpc_event e = {.number = number,
+		.word = words[n->word],
 		.wall = rv_wall() - (rv_now() - n->at),
 		.at = n->at - rv_engine_started(g),
 		.name = n->id == RV_NO_ID ? NULL

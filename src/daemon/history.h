@@ -9,6 +9,8 @@
 #include "base/lists.h"
 #include "core/plan.h"
 
+enum rv_happened { RV_HAPPENED_STATE, RV_HAPPENED_PAUSED, RV_HAPPENED_RESUMED };
+
 struct rv_happening {
 	rv_time at;
 	uint64_t generation;
@@ -17,6 +19,7 @@ struct rv_happening {
 	pid_t pid; /* 0: none */
 	uint8_t state, why; /* of a service */
 	uint8_t boot; /* enum rv_boot */
+	uint8_t word; /* enum rv_happened */
 	char detail
 		[200]; /* the sentence, cut when it is longer; what a service wrote may be in it */
 };

@@ -80,6 +80,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
 	src/daemon/ctlevents.c \
 	src/daemon/ctlgive.c \
+	src/daemon/ctlpause.c \
 	src/daemon/ctllogs.c \
 	src/daemon/ctlplan.c \
 	src/daemon/ctlservice.c \

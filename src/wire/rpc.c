@@ -280,7 +280,8 @@ void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
 		RV_JSON_LIT(to, "}");
 		return;
 	}
-	RV_JSON_LIT(to, ",\"event\":\"state\",\"name\":");
+	RV_JSON_STR(to, "event", e->word ? e->word : "state");
+	RV_JSON_LIT(to, ",\"name\":");
 	rv_json_str(to, e->name);
 	RV_JSON_STR(to, "state", rv_state_name(e->state));
 	put_pid(to, e->pid);

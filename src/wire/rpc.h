@@ -28,6 +28,8 @@
 	X(RV_VERB_STOP, "stop", false)       \
 	X(RV_VERB_RESTART, "restart", false) \
 	X(RV_VERB_SIGNAL, "signal", false)   \
+	X(RV_VERB_PAUSE, "pause", false)     \
+	X(RV_VERB_RESUME, "resume", false)   \
 	X(RV_VERB_LOGS, "logs", false)       \
 	X(RV_VERB_CHECK, "check", false)     \
 	X(RV_VERB_PLAN, "plan", false)       \
@@ -163,8 +165,9 @@ struct rv_rpc_cause {
 };
 void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c);
 
-/* Something that happened. */
+/* Something that happened: a state was entered, unless `word` says otherwise. */
 struct rv_rpc_event {
+	const char *word; /* "paused", "resumed": the state is as it was; NULL: "state" */
 	uint64_t number;
 	int64_t wall; /* ns since 1970, UTC */
 	rv_time at; /* since reeve began */
@@ -178,7 +181,7 @@ struct rv_rpc_event {
 };
 void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e);
 
-/* What became of one service in start, stop, restart, wait, signal. */
+/* What became of one service in start, stop, restart, wait, signal, pause, resume. */
 enum rv_rpc_outcome {
 	RV_DONE_YET, /* no_wait: under way */
 	RV_DONE_OK,

@@ -458,3 +458,57 @@ def test_the_protocol_example_of_the_manual_works_as_printed(reeve):
     got = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, timeout=20 * harness.SLACK)
     assert got.stdout.startswith("done\n") and "'outcome': 'done'" in got.stdout, got.stdout + got.stderr
     assert r.term() == 0
+
+
+# --- pause and resume
+
+
+def test_what_is_paused_is_not_restarted_until_it_is_resumed(reeve):
+    r = reeve("""
+services:
+  web: {command: [/bin/sleep, "1000"], restart: {delay: 1ms}}
+  aside: {command: [/bin/sleep, "1000"], restart: {delay: 1ms}}
+""")
+    r.wait_ready()
+    assert r.ctl("pause", "web").returncode == 0
+    web = r.service("web")
+    assert web["paused"] is True and web["state"] == "ready", "what runs goes on"
+    assert "paused" not in r.service("aside")
+    assert [line.split()[0] for line in r.ctl("status").stdout.splitlines() if line.endswith("paused")] == ["web"]
+    assert "`reevectl resume web`" in r.ctl("why", "web").stdout
+    os.kill(web["pid"], signal.SIGKILL)
+    os.kill(r.service("aside")["pid"], signal.SIGKILL)
+    until("the other one is restarted",
+          lambda: r.service("aside")["generation"] == 2 and r.service("aside")["state"] == "ready")
+    until("its end is heard", lambda: r.service("web")["state"] != "ready")
+    assert r.service("web")["state"] == "backoff" and r.service("web")["generation"] == 1
+    told = r.ctl("--json", "why", "web").stdout
+    assert json.loads(told)["services"][0]["waits_for"] == "resume" and "reevectl resume web" in told
+    assert r.ctl("resume", "web").returncode == 0
+    until("what was resumed is restarted",
+          lambda: r.service("web")["generation"] == 2 and r.service("web")["state"] == "ready")
+    assert "paused" not in r.service("web")
+    events = [json.loads(line) for line in r.ctl("--json", "events", "web").stdout.splitlines()]
+    assert [e["event"] for e in events if e["event"] != "state"] == ["paused", "resumed"]
+    assert "web paused, generation 1" in r.ctl("events", "web").stdout
+    assert r.term() == 0
+    assert "web: paused on request of user" in r.stderr and "web: resumed on request of user" in r.stderr
+
+
+def test_without_names_all_are_paused_and_orders_work_as_ever(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert r.ctl("pause", "web", "--generation", "99").returncode == 8
+    assert r.ctl("pause", "wbe").returncode == 4
+    assert "paused" not in r.service("web")
+    done = json.loads(r.ctl("--json", "pause").stdout)
+    assert done["ok"] and [s["name"] for s in done["services"]] == list(r.services())
+    assert all(s["paused"] for s in r.services().values())
+    before = r.service("web")["generation"]
+    assert r.ctl("restart", "web").returncode == 0, "an order is no automatic restart"
+    assert r.service("web")["generation"] == before + 1 and r.service("web")["paused"]
+    assert r.ctl("stop", "web").returncode == 0
+    assert r.ctl("start", "web").returncode == 0
+    assert r.ctl("resume").returncode == 0
+    assert not any("paused" in s for s in r.services().values())
+    assert r.term() == 0

@@ -259,6 +259,14 @@ void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 	g->stopped_by[id] = uid;
 }
 
+void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)
+{
+	struct rv_event e = {.kind = paused ? RV_EV_PAUSE : RV_EV_RESUME, .id = id};
+
+	(void)uid;
+	rv_engine_push(g, &e);
+}
+
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request)
 {
 	(void)g, (void)id, (void)request;
@@ -1542,8 +1550,8 @@ static void large_answers_to_many_requests_come_one_after_the_other(void **state
 
 static void others_may_look_and_wait_only(void **state)
 {
-	static const char *const closed[] = {"start", "stop", "restart", "signal", "logs", "check",
-		"plan", "plugins", "shutdown"};
+	static const char *const closed[] = {"start", "stop", "restart", "signal", "pause",
+		"resume", "logs", "check", "plan", "plugins", "shutdown"};
 	struct stage *s = *state;
 	cJSON *answer;
 	int fd;
