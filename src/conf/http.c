@@ -35,6 +35,31 @@ static bool is_text(struct rv_read *r, const struct rv_tree *v)
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
+/* NULL: an HTTP client can ask it. What it would refuse is a mistake of the file, and not of the service. */
+static const char *url_flaw(const char *s)
+{
+	size_t len = strcspn(s + 7, "/?#"), host;
+	const char *at = memrchr(s + 7, '@', len), *from = at ? at + 1 : s + 7, *end = s + 7 + len;
+	unsigned long port = 0;
+
+	for (const char *c = s; *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return "a URL without blanks and control characters (a blank is written "
+			       "%20)";
+	host = *from == '[' ? strcspn(from, "]/?#") + 1 : strcspn(from, ":/?#");
+	if (!host || (*from == '[' && (from + host > end || from[host - 1] != ']')))
+		return "a URL that names a host, such as \"http://127.0.0.1:8080/health\"";
+	from += host;
+	if (from == end)
+		return NULL;
+	if (*from++ == ':')
+		while (from < end && *from >= '0' && *from <= '9' && port <= 65535)
+			port = port * 10 + (unsigned long)(*from++ - '0');
+	if (from != end || port < 1 || port > 65535)
+		return "a URL whose port is a number from 1 to 65535";
+	return NULL;
+}
+
 static void read_url(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
 	struct rv_want *w = to;
@@ -46,6 +71,8 @@ static void read_url(struct rv_read *r, const struct rv_row *row, const struct r
 		return;
 	if (strncmp(s, "http://", 7) != 0 || !s[7])
 		rv_read_refuse(r, v, "a URL that begins with http:// (reeve speaks no TLS)");
+	else if (url_flaw(s))
+		rv_read_refuse(r, v, url_flaw(s));
 	else
 		w->url = s;
 }

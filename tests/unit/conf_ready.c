@@ -143,6 +143,23 @@ static void methods_that_bring_something_bring_at_least_nothing(void **state)
 static void what_cannot_be_asked_is_refused(void **state)
 {
 	(void)state;
+	refuse_ready("http: \"http://127.0.0.1:99999/\"", 19,
+		"ready.http of service 'a' must be a URL whose port is a number from 1 to 65535, "
+		"not \"http://127.0.0.1:99999/\"");
+	refuse_ready("http: \"http://127.0.0.1:x1/\"", 19,
+		"ready.http of service 'a' must be a URL whose port is a number from 1 to 65535, "
+		"not \"http://127.0.0.1:x1/\"");
+	refuse_ready("http: \"http://127.0.0.1:80/a b\"", 19,
+		"ready.http of service 'a' must be a URL without blanks and control characters "
+		"(a blank is written %20), not \"http://127.0.0.1:80/a b\"");
+	refuse_ready("http: \"http://:80/\"", 19,
+		"ready.http of service 'a' must be a URL that names a host, such as "
+		"\"http://127.0.0.1:8080/health\", not \"http://:80/\"");
+	refuse_ready("http: \"http://[::1/\"", 19,
+		"ready.http of service 'a' must be a URL that names a host, such as "
+		"\"http://127.0.0.1:8080/health\", not \"http://[::1/\"");
+	accept_ready("http: \"http://[::1]:80/?a:b@c\"");
+	accept_ready("http: \"http://user:pw@localhost?x\"");
 	refuse_ready("http: {}", 19, "ready.http of service 'a' needs a url");
 	refuse_ready("http: {" URL ", method: get}", 54,
 		"ready.http.method of service 'a' must be GET, HEAD, POST, PUT, PATCH, DELETE or "
