@@ -251,7 +251,13 @@ static void over(const struct telling *t, rv_id id, const struct rv_because *b)
 
 	ago(t, b->look.since, since, sizeof(since));
 	if (b->look.state == RV_EXITED) {
-		rv_buf_fmt(t->to, "finished well %s ago", since);
+		if (t->g->hands[id].service->type == RV_TASK)
+			rv_buf_fmt(t->to, "finished well %s ago", since);
+		else
+			rv_buf_fmt(t->to,
+				"ended by itself with 0 %s ago, after which its restart does not "
+				"start it again; `reevectl start %s` does",
+				since, name);
 		return;
 	}
 	rv_buf_fmt(t->to, "failed %s ago: ", since);

@@ -330,19 +330,32 @@ static void add_held(const struct rv_capture *c, bool err_only, struct rv_buf *t
 	}
 }
 
-void rv_capture_tail(
-	const struct rv_capture *c, size_t lines, size_t bytes, bool err_only, struct rv_buf *to)
+static void find_tail(const struct rv_capture *c, size_t lines, size_t bytes, bool err_only,
+	bool held, struct rv_buf *to)
 {
 	struct rv_buf all = {0};
 	size_t from;
 
 	rv_tail_read(&c->tail, err_only, &all);
-	add_held(c, err_only, &all);
+	if (held)
+		add_held(c, err_only, &all);
 	if (all.len) {
 		from = rv_tail_cut(all.data, all.len, lines, bytes);
 		rv_buf_add(to, all.data + from, all.len - from);
 	}
 	rv_buf_fini(&all);
+}
+
+void rv_capture_tail(
+	const struct rv_capture *c, size_t lines, size_t bytes, bool err_only, struct rv_buf *to)
+{
+	find_tail(c, lines, bytes, err_only, true, to);
+}
+
+void rv_capture_tail_whole(
+	const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)
+{
+	find_tail(c, lines, bytes, false, false, to);
 }
 
 bool rv_capture_read_back(const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)

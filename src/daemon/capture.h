@@ -43,6 +43,9 @@ void rv_capture_drain(struct rv_capture *c);
    printer makes them visible. err_only: only what came through stderr, this life. */
 void rv_capture_tail(
 	const struct rv_capture *c, size_t lines, size_t bytes, bool err_only, struct rv_buf *to);
+/* The same without lines that have no end yet: for who follows, and gets those when they have one. */
+void rv_capture_tail_whole(
+	const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to);
 /* The same from the log file and NAME.1, for more lines than memory keeps; at most `bytes`. False: there is
    no such file (a log to `-` or nowhere): use rv_capture_tail. */
 bool rv_capture_read_back(

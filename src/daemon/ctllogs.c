@@ -118,12 +118,16 @@ static size_t lines_in(const struct rv_buf *b)
 }
 
 /* Memory first; the file when that is not enough. */
-static void find_tail(
-	const struct rv_capture *capture, uint32_t lines, size_t most, struct rv_buf *to)
+static void find_tail(const struct rv_capture *capture, const struct rv_request *r, size_t most,
+	struct rv_buf *to)
 {
+	uint32_t lines = r->lines;
 	struct rv_buf older = {0};
 
-	rv_capture_tail(capture, lines, most, false, to);
+	if (r->follow)
+		rv_capture_tail_whole(capture, lines, most, to);
+	else
+		rv_capture_tail(capture, lines, most, false, to);
 	if ((!lines || lines_in(to) < lines) &&
 		rv_capture_read_back(capture, lines, most, &older) && older.len > to->len) {
 		rv_buf_fini(to);
@@ -140,7 +144,7 @@ static void put_tail(struct rv_conn *c, const struct rv_request *r, rv_id id, si
 	struct rv_buf tail = {0};
 
 	if (capture)
-		find_tail(capture, r->lines, most, &tail);
+		find_tail(capture, r, most, &tail);
 	RV_JSON_LIT(out, "{\"name\":");
 	rv_json_str(out, rv_engine_name(c->control->engine, id));
 	RV_JSON_LIT(out, ",");

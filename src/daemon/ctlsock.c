@@ -22,16 +22,16 @@ static void fill_address(struct sockaddr_un *a, const char *path)
 	snprintf(a->sun_path, sizeof(a->sun_path), "%s", path);
 }
 
-/* Says who answers on the path. */
+/* Says who answers on the path; REFUSED, and nothing else here is. */
 static bool refuse_live(int fd, const char *path, struct rv_err *e)
 {
 	struct ucred who = {0};
 	socklen_t len = sizeof(who);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) || who.pid <= 0)
-		return rv_fail(e, RV_ERR_SYSTEM,
+		return rv_fail(e, RV_ERR_REFUSED,
 			"cannot open the control socket %s: another reeve answers on it", path);
-	return rv_fail(e, RV_ERR_SYSTEM,
+	return rv_fail(e, RV_ERR_REFUSED,
 		"cannot open the control socket %s: another reeve (pid %d) answers on it", path,
 		(int)who.pid);
 }

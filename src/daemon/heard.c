@@ -298,7 +298,9 @@ void rv_engine_signalled(struct rv_engine *g, int number)
 		return;
 	if (number != SIGTERM && number != SIGINT) {
 		if (number == SIGHUP)
-			rv_say(RV_INFO, NULL, "SIGHUP: ignored, this version does not reload");
+			rv_say(RV_INFO, NULL,
+				"SIGHUP: this version does not reload; a control socket that was "
+				"removed is made again");
 		return;
 	}
 	g->last_signal = number;

@@ -297,8 +297,13 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_l
 		return say_failed(&e);
 	}
 	control = rv_control_create(loop, g, &e);
-	if (!control)
-		return say_failed(&e);
+	if (!control) {
+		status = say_failed(&e);
+		/* Where another one runs, the report is the other's. */
+		if (e.code != RV_ERR_REFUSED)
+			rv_engine_report(g, status, e.text, last_line);
+		return status;
+	}
 	rv_control_files(control, files);
 	herald = rv_herald_create(loop, g, getenv("NOTIFY_SOCKET"));
 	ev_io_init(&io, on_signal, fd, EV_READ);

@@ -291,7 +291,12 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 		rv_say(RV_WARN, name, "%s; next start in %s", why,
 			rv_text_dur((look->due - look->since) / RV_MS * RV_MS, time, sizeof(time)));
 		break;
-	case RV_EXITED: rv_say(RV_INFO, name, "finished"); break;
+	case RV_EXITED:
+		rv_say(RV_INFO, name,
+			h->service->type == RV_TASK
+				? "finished"
+				: "ended by itself with 0: it is not started again");
+		break;
 	case RV_STOPPED: rv_say(h->lived ? RV_INFO : RV_DEBUG, name, "stopped"); break;
 	case RV_UNHEALTHY: rv_say(RV_WARN, name, "unhealthy: %s", why); break;
 	case RV_KILLING: rv_say(RV_WARN, name, "did not stop in time: killed"); break;

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import subprocess
 import time
 
 import harness
@@ -274,3 +275,24 @@ def test_the_logs_of_many_are_told_in_parts_that_fit_into_memory(reeve):
     alone = r.ctl("logs", "-n", "all", "s1").stdout
     assert 1000000 < len(alone)
     assert r.term() == 0
+
+
+# What has no newline yet is shown to who asks once; who follows gets it when its end has come, and not twice.
+def test_a_line_without_its_end_is_followed_once(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'echo one; printf part; echo >&3; exec sleep 1000'], ready: {fd: 3}}
+""")
+    r.wait_ready()
+    harness.until("the unfinished part", lambda: r.ctl("logs", "a").stdout == "one\npart\n")
+    with open(r.path("followed"), "wb") as to:
+        p = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "logs", "-f", "a"], stdout=to, env=r.env)
+        try:
+            harness.until("the first line", lambda: "one\n" in r.read("followed"))
+            assert r.ctl("stop", "a").returncode == 0
+            assert r.term() == 0
+            assert p.wait(timeout=30) == 0
+        finally:
+            if p.poll() is None:
+                p.kill()
+    assert r.read("followed") == "one\npart\n"

@@ -375,6 +375,29 @@ def test_a_path_that_is_none_is_a_mistake_with_its_place(reeve):
     assert "reeve.yaml:1:29: reeve.termination-report must be an absolute path" in r.stderr
 
 
+def test_a_control_socket_that_cannot_be_had_is_told_as_well(reeve):
+    r = reeve("reeve: {runtime-dir: /proc/nowhere, termination-report: '${env.TMPDIR}/report'}\n"
+              "services: {a: {command: [/bin/sleep, '1000']}}")
+    assert r.wait() == 10
+    got = report(r)
+    assert (got["what"], got["status"], got["service"]) == ("not-started", 10, None)
+    assert got["why"].startswith("cannot open the control socket /proc/nowhere/control.sock ")
+    assert 0 <= got["run_ms"] < 600000 and got["boot_ms"] is None
+
+
+def test_the_report_of_one_that_runs_is_left_alone_by_a_second(reeve):
+    graph = SETTING + "services: {a: {command: [/bin/sleep, '1000']}}"
+    r = reeve(graph % "")
+    r.wait_ready()
+    with open(r.path("report"), "w") as f:
+        f.write("the first one's")
+    second = reeve(graph.replace("${env.TMPDIR}", r.dir) % ("runtime-dir: %s" % r.run))
+    assert second.wait() == 10
+    assert "another reeve (pid %d) answers on it" % r.pid in second.stderr
+    assert r.read("report") == "the first one's"
+    assert r.term() == 0
+
+
 # with nobody outside who would clean up after it
 @pytest.mark.parametrize("how", ["not-started", "rolled-back", "forced", "asked"])
 def test_whatever_the_end_reeve_takes_away_itself_what_it_made(reeve, free_port, how):

@@ -47,6 +47,15 @@ def test_why_follows_the_chain_down_to_the_check_that_fails(reeve, tmp_path):
     assert "was never started: it is not enabled, and nothing needs it" in r.ctl("why", "free").stdout
 
 
+def test_a_daemon_that_ended_with_0_is_not_said_to_have_finished_well(reeve):
+    r = reeve("services: {a: {command: [/bin/true]}}")
+    r.wait_state("a", "exited")
+    text = why(r, "a")["sentence"]
+    assert text.startswith("a ended by itself with 0 ") and text.endswith("`reevectl start a` does"), text
+    assert r.ctl("wait", "--ready").returncode == 3
+    assert "a: ended by itself with 0: it is not started again" in r.stderr
+
+
 STATES = """
 reeve: {boot-timeout: 60s, on-boot-failure: continue, max-starts: 1, control: {mode: "0666"}}
 services:
