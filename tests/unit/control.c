@@ -315,6 +315,12 @@ void rv_capture_tail(
 	rv_buf_str(to, c->tail);
 }
 
+void rv_capture_tail_whole(
+	const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)
+{
+	rv_capture_tail(c, lines, bytes, false, to);
+}
+
 bool rv_capture_read_back(const struct rv_capture *c, size_t lines, size_t bytes, struct rv_buf *to)
 {
 	(void)c, (void)lines, (void)bytes, (void)to;
