@@ -1,6 +1,8 @@
 /* What is no mistake, but hardly meant: warnings about a planned configuration. */
 #include "conf/whole.h"
 
+#include <string.h>
+
 /* "Not essential" does not help a service that an essential one cannot run without. */
 static void check_essential(const struct rv_whole *w, struct rv_complaints *c)
 {
@@ -20,8 +22,36 @@ static void check_essential(const struct rv_whole *w, struct rv_complaints *c)
 	}
 }
 
+static bool is_asked(const struct rv_check *k, const struct rv_listen *l)
+{
+	if (l->family == RV_UNIX)
+		return k->unix_path && !strcmp(k->unix_path, l->address);
+	return k->tcp && k->tcp_port == l->port && k->tcp_v6 == (l->family == RV_TCP6);
+}
+
+/* A listener with a backlog takes connections from the boot on, whatever its service does. */
+static void check_proof(const struct rv_whole *w, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < w->detail_count; i++) {
+		const struct rv_service *s = &w->details[i].s;
+		const struct rv_check *k = &s->ready;
+
+		if (k->has_fd || k->notify || k->http || k->file || k->log_line || k->exec ||
+			k->plugin)
+			continue;
+		for (size_t n = 0; n < s->listen_count; n++)
+			if (s->listen[n].backlog && is_asked(k, &s->listen[n]))
+				rv_complain_softly(c, k->at,
+					"service '%s' is ready as soon as it runs: reeve itself "
+					"listens there, for listener '%s' has a backlog; ask by "
+					"ready.http or ready.exec, or leave the backlog out",
+					s->name, s->listen[n].name);
+	}
+}
+
 void rv_advice_give(struct rv_whole *w, struct rv_complaints *c)
 {
 	rv_budget_advise(w, c);
 	check_essential(w, c);
+	check_proof(w, c);
 }

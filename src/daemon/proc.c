@@ -66,7 +66,13 @@ static bool parse_stat(char *text, struct rv_proc *to)
 
 bool rv_proc_is_there(void)
 {
-	return !access("/proc/self/stat", R_OK);
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return false;
+	self[n] = 0;
+	return strtol(self, NULL, 10) == getpid() && !access("/proc/self/stat", R_OK);
 }
 
 bool rv_proc_look(pid_t pid, struct rv_proc *to)

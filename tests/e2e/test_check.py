@@ -132,6 +132,24 @@ def test_an_address_that_this_machine_does_not_have_is_a_warning(check):
              "warning: service a: cannot bind 192.0.2.1:45001 on this machine: Cannot assign requested address")
 
 
+def test_a_connect_to_what_reeve_itself_listens_on_is_no_proof(check, tmp_path):
+    text = """
+services:
+  a:
+    command: [/bin/true]
+    log: null
+    listen: [{name: web, %s}]
+    ready: {%s}
+"""
+    tcp, unix = 'tcp: "127.0.0.1:45002"', "unix: %s/s" % tmp_path
+    for listen, ready in ((tcp, "tcp: 45002"), (unix, unix)):
+        accepted(check(text % (listen + ", backlog: 5", ready)),
+                 "reeve.yaml:7:12: warning: service 'a' is ready as soon as it runs: reeve itself listens there, "
+                 "for listener 'web' has a backlog; ask by ready.http or ready.exec, or leave the backlog out")
+        for other in ((listen, ready), (listen + ", backlog: 5", ready + ", exec: /bin/true"), (listen + ", backlog: 5", "tcp: 45003")):
+            assert "warning" not in accepted(check(text % other)).stderr, other
+
+
 def test_json_has_each_complaint_with_its_place(check):
     got = check("services:\n  a: {command: [/nonexistent/x]}\n  b: {command: [/bin/sh, /nonexistent/y]}\n", "--json")
     answer = json.loads(got.stdout)

@@ -109,3 +109,14 @@ services:
     # a sanitizer cannot look for leaks without /proc, and says so with a status of its own
     assert r.term() == (1 if "LeakSanitizer has encountered a fatal error" in r.stderr else 0)
     assert r.stderr.index("b: stopped") < r.stderr.rindex("a: stopped")
+
+
+@pytest.mark.root
+@pytest.mark.pid1
+def test_a_proc_of_another_namespace_is_none(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", wrap=("unshare", "-p", "-f", "--kill-child"))
+    r.pid1 = True  # below unshare
+    r.wait_ready()
+    assert "/proc is not mounted, or is that of another process namespace" in r.stderr
+    assert r.ctl("restart", "a").returncode == 0
+    assert r.term() == (1 if "LeakSanitizer has encountered a fatal error" in r.stderr else 0)
