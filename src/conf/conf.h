@@ -152,6 +152,7 @@ struct rv_option { /* one plugin option with its effective value */
 struct rv_dependency { /* as written, for messages and `reeve plan` */
 	rv_id on;
 	uint8_t kind, until; /* enum rv_edge_kind, enum rv_until */
+	bool part; /* part-of */
 	struct rv_place at;
 };
 

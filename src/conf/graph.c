@@ -97,6 +97,7 @@ static bool read_one(struct rv_read *r, struct rv_whole *w, const struct rv_deta
 struct reading {
 	struct rv_dependency *list;
 	size_t count;
+	bool parts; /* part-of is read: that adds to what is there */
 	uint32_t *seen; /* by slot: 1 + place in list of this service's dependency, or less */
 	uint32_t *seen_turn; /* by slot: the service that wrote `seen` */
 	uint32_t turn;
@@ -105,6 +106,9 @@ struct reading {
 static void add_dependency(
 	struct rv_read *r, struct reading *g, struct rv_dependency dep, const char *name)
 {
+	struct rv_dependency *before;
+
+	dep.part = g->parts;
 	if (g->seen_turn[dep.on] != g->turn) {
 		g->seen_turn[dep.on] = g->turn;
 		g->seen[dep.on] = (uint32_t)g->count;
@@ -112,8 +116,10 @@ static void add_dependency(
 		return;
 	}
 	/* In two lists the strongest counts: they are read from strong to weak. */
-	if (g->list[g->seen[dep.on]].kind == dep.kind)
+	before = &g->list[g->seen[dep.on]];
+	if (g->parts ? before->part : before->kind == dep.kind)
 		rv_read_complain(r, dep.at, "names '%s' twice", name);
+	before->part = g->parts;
 }
 
 static void read_list(struct rv_read *r, struct rv_whole *w, struct rv_detail *d, const char *key,
@@ -157,7 +163,7 @@ static void read_service(
 	struct rv_read *r, struct rv_whole *w, struct rv_detail *d, struct reading *g)
 {
 	bool is_command = r->draft->command && !strcmp(d->s.name, RV_MAIN);
-	size_t most = length(d->needs) + length(d->wants) + length(d->after);
+	size_t most = length(d->needs) + length(d->wants) + length(d->after) + length(d->part_of);
 
 	if (is_command)
 		most += w->detail_count;
@@ -171,6 +177,9 @@ static void read_service(
 	read_list(r, w, d, "needs", d->needs, RV_NEEDS, g);
 	read_list(r, w, d, "wants", d->wants, RV_WANTS, g);
 	read_list(r, w, d, "after", d->after, RV_AFTER, g);
+	g->parts = true;
+	read_list(r, w, d, "part-of", d->part_of, RV_AFTER, g);
+	g->parts = false;
 	if (is_command)
 		needs_all(w, d, g);
 	d->s.is_command = is_command;
@@ -302,7 +311,8 @@ static void name_cycle(
 		if (n < NAMED) {
 			rv_buf_fmt(&names, "%s -> ", w->details[x].s.name);
 			rv_buf_fmt(&places, "%s'%s' %s '%s'", n ? ", " : "", w->details[x].s.name,
-				kinds[d->kind], w->details[next].s.name);
+				d->part && d->kind == RV_AFTER ? "is part of" : kinds[d->kind],
+				w->details[next].s.name);
 			if (*d->at.file)
 				rv_buf_fmt(&places, " at %s:%u:%u", d->at.file, d->at.line,
 					d->at.column);
@@ -383,8 +393,8 @@ bool rv_graph_build(struct rv_whole *w, struct rv_plan *plan)
 		d->node.first_edge = e;
 		d->node.edge_count = (uint32_t)d->s.dep_count;
 		for (size_t k = 0; k < d->s.dep_count; k++, e++)
-			edges[e] = (struct rv_edge){
-				d->s.deps[k].on, d->s.deps[k].kind, d->s.deps[k].until};
+			edges[e] = (struct rv_edge){d->s.deps[k].on, d->s.deps[k].kind,
+				d->s.deps[k].until, d->s.deps[k].part};
 		d->node.first_back = s.first[i];
 		d->node.back_count = s.first[i + 1] - s.first[i];
 	}

@@ -139,6 +139,22 @@ static void print_limits(const struct rv_service *s, struct rv_buf *to)
 	rv_buf_str(to, "\n");
 }
 
+static void print_parts(const struct rv_conf *conf, const struct rv_detail *d, struct rv_buf *to)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < d->s.dep_count; i++) {
+		if (!d->s.deps[i].part)
+			continue;
+		if (!any)
+			rv_print_label(to, "part of");
+		rv_buf_fmt(to, "%s%s", any ? ", " : "", conf->services[d->s.deps[i].on].name);
+		any = true;
+	}
+	if (any)
+		rv_buf_str(to, "\n");
+}
+
 static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, struct rv_buf *to)
 {
 	for (int kind = RV_NEEDS; kind <= RV_AFTER; kind++) {
@@ -161,6 +177,7 @@ static void print_graph(const struct rv_conf *conf, const struct rv_detail *d, s
 		if (any)
 			rv_buf_str(to, "\n");
 	}
+	print_parts(conf, d, to);
 }
 
 static void print_sockets(const struct rv_sheet *p, const struct rv_service *s)

@@ -237,6 +237,7 @@ static const struct rv_row service_rows[] = {
 	{"needs", rv_read_tree, AT(needs), NULL, 0, 0, &rv_needs_table, false},
 	{"wants", rv_read_tree, AT(wants), NULL, 0, 0, NULL, false},
 	{"after", rv_read_tree, AT(after), NULL, 0, 0, NULL, false},
+	{"part-of", rv_read_tree, AT(part_of), NULL, 0, 0, NULL, false},
 	{"on-dependency-loss", rv_read_word, AT(node.on_loss), loss_words, 0, 0, NULL, false},
 	{"user", read_user, 0, NULL, 0, 0, NULL, false},
 	{"group", read_group, 0, NULL, 0, 0, NULL, false},

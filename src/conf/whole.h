@@ -24,7 +24,7 @@ struct rv_detail {
 	const char *const *inherit_names; /* inherit == RV_INHERIT_NAMES */
 	const char *const *own_env; /* NAME=VALUE */
 	const char *const *file_env;
-	const struct rv_tree *needs, *wants, *after,
+	const struct rv_tree *needs, *wants, *after, *part_of,
 		*options; /* read when all services are known */
 	struct rv_claim *claims; /* ports as written */
 	size_t claim_count;

@@ -16,6 +16,10 @@ static void on_service(const struct rv_core *c, const struct rv_slot *s, struct 
 	a->other = c->plan->edges[edge].on;
 	a->kind = c->plan->edges[edge].kind;
 	a->until = c->plan->edges[edge].until;
+	if (rv_feet(c)[edge] == RV_FOOT_TAKEN || rv_feet(c)[edge] == RV_FOOT_PARTED) {
+		a->kind = RV_NEEDS; /* down by order, it is waited for as if it was needed */
+		a->until = RV_UNTIL_READY;
+	}
 }
 
 static void on_permit(const struct rv_core *c, struct rv_await *a)
@@ -33,12 +37,12 @@ static void on_dependents(const struct rv_core *c, const struct rv_slot *s, stru
 	const struct rv_node *n = rv_node_of(c, s);
 
 	a->what = RV_AWAIT_DEPENDENTS;
-	a->ahead = c->closing ? s->living_all : s->living;
+	a->ahead = rv_living(c, s);
 	for (uint32_t i = n->first_back; a->ahead && i < n->first_back + n->back_count; i++) {
 		const struct rv_back *b = &rv_backs(c)[i];
-		bool counts = c->closing ||
-			(c->plan->edges[b->edge].kind == RV_NEEDS &&
-				c->plan->node[b->from].on_loss != RV_LOSS_KEEP);
+		const struct rv_edge *e = &c->plan->edges[b->edge];
+		bool counts = c->closing || rv_is_carried(&c->plan->node[b->from], e) ||
+			(e->part && rv_is_ordered(s));
 
 		if (counts && rv_is_alive(&rv_slots(c)[b->from])) {
 			a->other = b->from;

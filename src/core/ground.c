@@ -27,11 +27,11 @@ enum rv_footing rv_ground_of(const struct rv_slot *s)
 {
 	if (s->foot[RV_FOOT_FAILED])
 		return RV_FOOT_FAILED;
-	if (s->foot[RV_FOOT_HELD])
+	if (s->foot[RV_FOOT_HELD] || s->foot[RV_FOOT_PARTED])
 		return RV_FOOT_HELD;
 	if (s->foot[RV_FOOT_SHAKY])
 		return RV_FOOT_SHAKY;
-	if (s->foot[RV_FOOT_COMING] || s->foot[RV_FOOT_LEAVING] ||
+	if (s->foot[RV_FOOT_COMING] || s->foot[RV_FOOT_LEAVING] || s->foot[RV_FOOT_TAKEN] ||
 		(s->foot[RV_FOOT_WAIT] && !RV_FAULT(9)))
 		return RV_FOOT_COMING;
 	return RV_FOOT_FIRM;
@@ -101,6 +101,8 @@ static uint8_t offer_of(const struct rv_turn *t, const struct rv_slot *s)
 	if (!s->need || foot == RV_FOOT_SHAKY || foot == RV_FOOT_HELD || foot == RV_FOOT_FAILED ||
 		(bits & (RV_OFFER_READY | RV_OFFER_EXITED)))
 		bits |= RV_OFFER_SETTLED;
+	if (rv_is_ordered(s))
+		bits |= RV_OFFER_ORDERED;
 	return (uint8_t)(bits | (unsigned)foot << RV_OFFER_SHIFT);
 }
 
@@ -112,11 +114,15 @@ static enum rv_footing footing(const struct rv_edge *e, uint8_t offer)
 		[RV_UNTIL_EXITED] = RV_OFFER_EXITED,
 	};
 
+	enum rv_footing foot = (enum rv_footing)(offer >> RV_OFFER_SHIFT & 7u);
+
+	if (e->part && (offer & RV_OFFER_ORDERED) && !RV_FAULT(48))
+		return foot == RV_FOOT_LEAVING ? RV_FOOT_TAKEN : RV_FOOT_PARTED;
 	if (e->kind != RV_NEEDS)
 		return offer & RV_OFFER_SETTLED ? RV_FOOT_PASS : RV_FOOT_WAIT;
 	if (offer & until[RV_FAULT(27) ? RV_UNTIL_STARTED : e->until])
 		return RV_FOOT_FIRM;
-	return (enum rv_footing)(offer >> RV_OFFER_SHIFT);
+	return foot;
 }
 
 static void tread(const struct rv_core *c, const struct rv_back *b, uint8_t offer)
@@ -155,6 +161,8 @@ uint32_t rv_ground_culprit_edge(const struct rv_core *c, const struct rv_slot *s
 	static const uint8_t badness[RV_FOOT_COUNT] = {
 		[RV_FOOT_FAILED] = 4,
 		[RV_FOOT_HELD] = 3,
+		[RV_FOOT_PARTED] = 3,
+		[RV_FOOT_TAKEN] = 2,
 		[RV_FOOT_SHAKY] = 2,
 		[RV_FOOT_LEAVING] = 2,
 		[RV_FOOT_COMING] = 2,
@@ -184,7 +192,8 @@ rv_id rv_ground_culprit(const struct rv_core *c, const struct rv_slot *s)
 static uint32_t missing(const struct rv_slot *s)
 {
 	return s->foot[RV_FOOT_COMING] + s->foot[RV_FOOT_LEAVING] + s->foot[RV_FOOT_SHAKY] +
-		s->foot[RV_FOOT_HELD] + s->foot[RV_FOOT_FAILED];
+		s->foot[RV_FOOT_HELD] + s->foot[RV_FOOT_FAILED] + s->foot[RV_FOOT_TAKEN] +
+		s->foot[RV_FOOT_PARTED];
 }
 
 static rv_id lost_one(const struct rv_core *c, const struct rv_slot *s)
@@ -194,7 +203,7 @@ static rv_id lost_one(const struct rv_core *c, const struct rv_slot *s)
 
 	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
 		enum rv_footing f = (enum rv_footing)rv_feet(c)[e];
-		if (f == RV_FOOT_LEAVING)
+		if (f == RV_FOOT_LEAVING || f == RV_FOOT_TAKEN)
 			return c->plan->edges[e].on;
 		if (any == RV_NO_ID && f != RV_FOOT_FIRM && f < RV_FOOT_PASS)
 			any = c->plan->edges[e].on;
@@ -216,6 +225,20 @@ static void lose(const struct rv_turn *t, struct rv_slot *s)
 		stay ? RV_AFTER_DROPPED : RV_AFTER_AGAIN);
 }
 
+/* An operator takes down what it is part of: that is no loss, so the order holds for it as well. */
+static void follow(const struct rv_turn *t, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(t->c, s);
+	uint32_t e = n->first_edge;
+
+	while (rv_feet(t->c)[e] != RV_FOOT_TAKEN && rv_feet(t->c)[e] != RV_FOOT_PARTED)
+		e++;
+	s->other = t->p->edges[e].on;
+	s->automatic = false;
+	s->lost_ground = true;
+	rv_machine_leave(t->c, t->now, s, RV_WHY_DEPENDENCY, RV_AFTER_AGAIN);
+}
+
 /* It lives: has it to go? */
 static void stand(const struct rv_turn *t, struct rv_slot *s)
 {
@@ -227,7 +250,9 @@ static void stand(const struct rv_turn *t, struct rv_slot *s)
 		rv_machine_leave(t->c, t->now, s, why, RV_AFTER_AGAIN);
 		return;
 	}
-	if (rv_node_of(t->c, s)->on_loss != RV_LOSS_KEEP &&
+	if (s->foot[RV_FOOT_TAKEN] || s->foot[RV_FOOT_PARTED])
+		follow(t, s);
+	else if (rv_node_of(t->c, s)->on_loss != RV_LOSS_KEEP &&
 		(s->foot[RV_FOOT_LEAVING] || (s->grounded && missing(s))) && !RV_FAULT(11))
 		lose(t, s);
 	else if (!missing(s))
@@ -302,8 +327,10 @@ static void recount_edges(struct rv_core *c, const struct rv_slot *s)
 			on->pullers++;
 		if (rv_is_alive(s)) {
 			on->living_all++;
-			if (edge->kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP)
+			if (rv_is_carried(n, edge))
 				on->living++;
+			else if (edge->part)
+				on->living_parts++;
 		}
 		rv_feet(c)[e] = (uint8_t)footing(edge, on->offer);
 		mine->foot[rv_feet(c)[e]]++;
@@ -315,7 +342,7 @@ void rv_ground_recount(struct rv_core *c)
 	c->alive = c->starting = c->pending = c->bad = 0;
 	for (size_t id = 0; id < c->plan->nodes; id++) {
 		struct rv_slot *s = &rv_slots(c)[id];
-		s->pullers = s->living = s->living_all = 0;
+		s->pullers = s->living = s->living_parts = s->living_all = 0;
 		for (int f = 0; f < RV_FOOT_COUNT; f++)
 			s->foot[f] = 0;
 	}

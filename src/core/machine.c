@@ -106,8 +106,10 @@ void rv_machine_count(const struct rv_turn *t, const struct rv_slot *s, bool in)
 	for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++) {
 		struct rv_slot *on = &rv_slots(t->c)[t->p->edges[e].on];
 		on->living_all += step;
-		if (t->p->edges[e].kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP)
+		if (rv_is_carried(n, &t->p->edges[e]))
 			on->living += step;
+		else if (t->p->edges[e].part)
+			on->living_parts += step;
 		if (!in && on->leaving && !RV_FAULT(3))
 			rv_mark(t->c, on, RV_SET_STOP);
 	}

@@ -76,7 +76,8 @@ enum rv_after {
 	RV_AFTER_DROPPED, /* stopped, and stays so */
 };
 
-/* How a dependency looks to one edge. NEEDS uses the first six, WANTS and AFTER the last two. */
+/* How a dependency looks to one edge. NEEDS uses the first six, WANTS and AFTER the last two; part-of those between
+   as well. */
 enum rv_footing {
 	RV_FOOT_FIRM,
 	RV_FOOT_COMING, /* not there, on its way */
@@ -84,6 +85,8 @@ enum rv_footing {
 	RV_FOOT_SHAKY, /* waits out a restart delay, or is paused: nobody waits softly for it */
 	RV_FOOT_HELD, /* down until the operator says otherwise */
 	RV_FOOT_FAILED, /* down for good */
+	RV_FOOT_TAKEN, /* part-of: an operator's order takes it down */
+	RV_FOOT_PARTED, /* part-of: an operator holds it down */
 	RV_FOOT_PASS,
 	RV_FOOT_WAIT,
 	RV_FOOT_COUNT,
@@ -103,6 +106,7 @@ struct rv_slot {
 	uint8_t tally; /* enum rv_tally, as core->pending and core->bad know it */
 	uint32_t pullers; /* needed dependents by NEEDS or WANTS */
 	uint32_t living; /* dependents that live and must be gone before us */
+	uint32_t living_parts; /* those that must be gone, too, when an operator takes us down */
 	uint32_t living_all; /* the same at the end, when every edge counts */
 	uint32_t foot[RV_FOOT_COUNT]; /* our edges, by footing */
 	/* the machine */
@@ -145,7 +149,8 @@ struct rv_slot {
 #define RV_OFFER_READY	 2u
 #define RV_OFFER_EXITED	 4u
 #define RV_OFFER_SETTLED 8u /* nobody waits softly */
-#define RV_OFFER_SHIFT	 4u /* enum rv_footing above */
+#define RV_OFFER_SHIFT	 4u /* enum rv_footing above: three bits */
+#define RV_OFFER_ORDERED 128u /* an operator's order takes it down, or holds it */
 
 /* One edge seen from its dependency. */
 struct rv_back {
@@ -246,6 +251,26 @@ static inline uint32_t rv_elapsed_us(const struct rv_slot *s, rv_time now)
 static inline bool rv_is_frozen(const struct rv_slot *s)
 {
 	return s->paused && s->automatic && !RV_FAULT(5);
+}
+
+/* An operator's order takes it down, or holds it there: what is part of it follows. */
+static inline bool rv_is_ordered(const struct rv_slot *s)
+{
+	return s->held || (s->leaving && s->end_why == RV_WHY_OPERATOR);
+}
+
+/* Who has to be gone before this one gets its first signal. */
+static inline uint32_t rv_living(const struct rv_core *c, const struct rv_slot *s)
+{
+	if (c->closing && !RV_FAULT(33))
+		return s->living_all;
+	return s->living + (rv_is_ordered(s) && !RV_FAULT(49) ? s->living_parts : 0);
+}
+
+/* A dependent that goes first for other reasons than that it is part of it. */
+static inline bool rv_is_carried(const struct rv_node *n, const struct rv_edge *e)
+{
+	return e->kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP;
 }
 
 /* core.c */

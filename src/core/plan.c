@@ -16,7 +16,8 @@ static bool same_edges(const struct rv_plan *a, const struct rv_node *x, const s
 	for (uint32_t i = 0; i < x->edge_count; i++) {
 		const struct rv_edge *e = &a->edges[x->first_edge + i];
 		const struct rv_edge *f = &b->edges[y->first_edge + i];
-		if (e->on != f->on || e->kind != f->kind || e->until != f->until)
+		if (e->on != f->on || e->kind != f->kind || e->until != f->until ||
+			e->part != f->part)
 			return false;
 	}
 	return true;

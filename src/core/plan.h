@@ -27,6 +27,7 @@ struct rv_edge {
 	rv_id on;
 	uint8_t kind; /* enum rv_edge_kind */
 	uint8_t until; /* enum rv_until; of RV_NEEDS */
+	bool part; /* part-of: an operator's stop or restart of `on` is one of ours, whatever on_loss says */
 };
 
 enum rv_type { RV_DAEMON, RV_TASK, RV_LAUNCHER };

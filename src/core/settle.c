@@ -61,7 +61,7 @@ static void ring(const struct rv_turn *t)
 /* It has to leave: nothing happens to it while somebody stands on it. */
 static void stop(const struct rv_turn *t, struct rv_slot *s)
 {
-	uint32_t living = t->c->closing && !RV_FAULT(33) ? s->living_all : s->living;
+	uint32_t living = rv_living(t->c, s);
 
 	if (!s->leaving || (s->state >= RV_STOPPING && s->state != RV_ADOPTED) ||
 		(living && !RV_FAULT(12)))

@@ -44,7 +44,13 @@ static bool is_spent(const struct rv_slot *s)
 	return s->done && !(s->offer & (RV_OFFER_READY | RV_OFFER_EXITED));
 }
 
-/* Lifts the holds of all that `top` needs, and tries again what failed there. Down the ranks. */
+/* What is held can only be stood on, or what it is part of, when it is not. */
+static bool lifts(const struct rv_core *c, const struct rv_edge *e)
+{
+	return e->kind == RV_NEEDS || (e->part && rv_slots(c)[e->on].held);
+}
+
+/* Lifts the holds of all that `top` needs or is part of, and tries again what failed there. Down the ranks. */
 static void lift_below(const struct rv_core *c, const struct rv_slot *top)
 {
 	const struct rv_plan *p = c->plan;
@@ -60,11 +66,12 @@ static void lift_below(const struct rv_core *c, const struct rv_slot *top)
 		if (s != top) {
 			s->held = false;
 			touch(c, s);
+			rv_mark(c, s, RV_SET_STOP);
 			if (is_spent(s) || (s->leaving && s->after != RV_AFTER_EXITED))
 				begin_anew(c, s);
 		}
 		for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++)
-			if (p->edges[e].kind == RV_NEEDS)
+			if (lifts(c, &p->edges[e]))
 				rv_bits_add(todo, p->nodes, p->node[p->edges[e].on].rank);
 	}
 }
@@ -74,6 +81,7 @@ static void want_up(const struct rv_core *c, struct rv_slot *s)
 	s->up = true;
 	s->held = false;
 	touch(c, s);
+	rv_mark(c, s, RV_SET_STOP); /* an order that took it down counted more dependents */
 	lift_below(c, s);
 }
 

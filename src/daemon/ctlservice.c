@@ -128,6 +128,22 @@ static void put_dependencies(
 	}
 }
 
+static void put_parts(struct rv_buf *to, const struct rv_conf *conf, const struct rv_service *s)
+{
+	bool any = false;
+
+	put_key(to, "part_of");
+	RV_JSON_LIT(to, "[");
+	for (size_t i = 0; i < s->dep_count; i++) {
+		if (!s->deps[i].part)
+			continue;
+		rv_buf_str(to, any ? "," : "");
+		any = true;
+		rv_json_str(to, conf->services[s->deps[i].on].name);
+	}
+	RV_JSON_LIT(to, "]");
+}
+
 static void put_listener(const struct sheet *p, const struct rv_listen *l)
 {
 	static const char *const families[] = {"tcp4", "tcp6", "unix"};
@@ -382,6 +398,7 @@ void rv_verb_put_planned(
 	put_bool(to, "essential", s->essential);
 	put_process(&p, s);
 	put_dependencies(to, conf, s);
+	put_parts(to, conf, s);
 	put_sockets(&p, s);
 	put_main_pid(&p, s);
 	put_ready(&p, s);

@@ -37,7 +37,7 @@ def test_rings_are_found_over_every_kind_of_edge(reeve):
     assert r.wait() == 78 and " -> " in r.stderr, r.stderr
 
 
-@pytest.mark.parametrize("key", ["needs", "wants", "after"])
+@pytest.mark.parametrize("key", ["needs", "wants", "after", "part-of"])
 def test_a_name_that_nobody_has_is_refused_with_its_place(reeve, key):
     r = reeve("services:\n  db: {%s}\n  a:\n    %s\n    %s: [db, bd]\n" % (IDLE, IDLE, key))
     assert r.wait() == 78

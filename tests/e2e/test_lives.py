@@ -1,4 +1,5 @@
 """Later lives: restart, backoff, limits, losses, exit status (R-37, R-98)."""
+import json
 import os
 import signal
 import time
@@ -70,6 +71,39 @@ services:
     assert now["indifferent"]["pid"] == before["indifferent"]["pid"]
     r.wait_state("leaver", "stopped")
     assert now["interpreter"]["restarts"] == 0, "a loss is not the dependent's own failure"
+    assert r.term() == 0
+
+
+def test_an_order_reaches_what_is_part_of_it_and_a_crash_does_not(reeve):
+    r = reeve("""
+services:
+  mast: {command: [/bin/sleep, "1000"], restart: {delay: 1ms}}
+  lamp: {command: [/bin/sleep, "1000"], needs: [mast], on-dependency-loss: keep, part-of: [mast]}
+  sail: {command: [/bin/sleep, "1000"], part-of: [mast]}
+  flag: {command: [/bin/sleep, "1000"], needs: [mast], on-dependency-loss: keep}
+""")
+    r.wait_ready()
+
+    def lives():
+        return {name: s["generation"] for name, s in r.services().items() if s["state"] == "ready"}
+    os.kill(r.service("mast")["pid"], signal.SIGKILL)
+    until("mast is back", lambda: lives().get("mast") == 2)
+    assert lives() == {"mast": 2, "lamp": 1, "sail": 1, "flag": 1}
+    assert r.ctl("restart", "mast").returncode == 0
+    until("those that are part of it are back", lambda: lives() == {"mast": 3, "lamp": 2, "sail": 2, "flag": 1})
+    assert r.ctl("stop", "mast").returncode == 0
+    now = r.services()
+    assert (now["lamp"]["state"], now["sail"]["state"], now["flag"]["state"]) == ("waiting", "waiting", "ready")
+    assert now["mast"]["state"] == "stopped" and now["sail"]["other"] == "mast"
+    assert "until mast is ready; mast was stopped on request" in r.ctl("why", "sail").stdout
+    r.ctl("start", "mast")
+    until("they come back with it", lambda: lives() == {"mast": 4, "lamp": 3, "sail": 3, "flag": 1})
+    states = [(e["name"], e["state"]) for e in map(json.loads, r.ctl("--json", "events", "-n", "all").stdout.splitlines())
+              if e["event"] == "state" and e["state"] in ("stopping", "stopped")]
+    assert [n for n, _ in states].index("mast") > max([n for n, _ in states].index(n) for n in ("lamp", "sail"))
+    plan = {s["name"]: s for s in json.loads(r.ctl("--json", "plan").stdout)["services"]}
+    assert plan["lamp"]["part_of"] == ["mast"] and plan["flag"]["part_of"] == []
+    assert "part of" in r.ctl("plan").stdout
     assert r.term() == 0
 
 

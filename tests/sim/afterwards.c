@@ -224,6 +224,8 @@ static bool waits_well(const struct sim *s, rv_id id)
 		struct rv_look l = law_look(s, edge->on);
 		if (edge->kind == RV_NEEDS && !law_is_satisfied(s, edge))
 			return true;
+		if (edge->part && (l.flags & RV_LOOK_HELD))
+			return true;
 		/* softly for one that waits itself, for a daemon to exit at last */
 		if (edge->kind != RV_NEEDS && (l.flags & RV_LOOK_NEEDED) && l.state == RV_WAITING)
 			return true;

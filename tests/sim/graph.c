@@ -102,6 +102,7 @@ static void random_edges(struct graph *g, uint32_t rank, struct dice *d)
 			.until = one_in(d, 5) ? (uint8_t)below(d, 3)
 				: task	      ? RV_UNTIL_EXITED
 					      : RV_UNTIL_READY,
+			.part = one_in(d, 8),
 		};
 		n->edge_count++;
 	}

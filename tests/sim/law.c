@@ -249,6 +249,9 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		const struct rv_edge *edge = &s->graph->edges[e];
 		if (edge->kind == RV_NEEDS && !law_is_satisfied(s, edge))
 			convict(s, "%u was started before %u was there", a->id, edge->on);
+		if (edge->part && (law_look(s, edge->on).flags & RV_LOOK_HELD))
+			convict(s, "%u was started though %u is stopped, which it is part of",
+				a->id, edge->on);
 		if (edge->kind != RV_NEEDS && is_coming(s, edge->on))
 			convict(s, "%u did not wait for %u", a->id, edge->on);
 	}
@@ -376,6 +379,23 @@ static bool law_is_clocked(const struct sim *s, const struct rv_action *a)
 		sum == (l.ready - l.started) / RV_US;
 }
 
+/* Whoever asked it to stop meant those, too, that are part of it; and they go first. */
+static void law_parts(struct sim *s, const struct rv_action *a, const struct record *r)
+{
+	if (a->why != RV_WHY_OPERATOR || r->exited || r->guest || r->spared ||
+		s->fast->closing(s->core) || law_all_is_killed(s))
+		return;
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		const struct rv_node *n = &s->graph->node[id];
+		for (uint32_t e = n->first_edge; n->present && e < n->first_edge + n->edge_count;
+			e++)
+			if (s->graph->edges[e].on == a->id && s->graph->edges[e].part &&
+				s->record[id].alive)
+				convict(s, "%u was stopped before %u, which is part of it", a->id,
+					id);
+	}
+}
+
 static void law_state(struct sim *s, const struct rv_action *a, struct record *r)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
@@ -414,6 +434,8 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		convict(s, "%u is given up before the time is over that it asked for", a->id);
 	if (r->state == RV_UNHEALTHY && state == RV_READY && r->quits)
 		convict(s, "%u is ready though it says that it is stopping", a->id);
+	if (state == RV_STOPPING && r->state != RV_STOPPING)
+		law_parts(s, a, r);
 	if (state == RV_STOPPING)
 		r->stop_began = s->now;
 	if (state == RV_STOPPING && a->why == RV_WHY_RECREATE && !r->exited &&

@@ -75,6 +75,24 @@ static bool add_edges(struct cast *c, struct rv_node *n, char *list, enum rv_edg
 	return true;
 }
 
+/* An edge that is there already is one of them, too. */
+static bool add_parts(struct cast *c, struct rv_node *n, char *list)
+{
+	char *rest = NULL;
+
+	for (char *w = strtok_r(list, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
+		rv_id on = cast_find(c, w);
+		uint32_t e = n->first_edge, end = n->first_edge + n->edge_count;
+
+		while (e < end && c->graph.edges[e].on != on)
+			e++;
+		if (e == end && !add_edges(c, n, w, RV_AFTER))
+			return false;
+		c->graph.edges[e].part = true;
+	}
+	return true;
+}
+
 static bool set_steps(struct cast *c, struct rv_node *n, char *list)
 {
 	char *rest = NULL;
@@ -150,7 +168,8 @@ static bool service_value(struct cast *c, struct rv_node *n, const char *key, ch
 {
 	static const char *const keys[] = {"needs", "wants", "after", "steps", "hooks", "type",
 		"loss", "proof", "restart", "ready", "delay", "max-delay", "window", "health",
-		"stop-hook", "cleanup", "attempts", "factor", "limit", "threshold", NULL};
+		"stop-hook", "cleanup", "attempts", "factor", "limit", "threshold", "part-of",
+		NULL};
 	static const char *const types[] = {"daemon", "task", "launcher", NULL};
 	static const char *const losses[] = {"restart", "stop", "keep", NULL};
 	static const char *const proofs[] = {"none", "probe", NULL};
@@ -177,6 +196,7 @@ static bool service_value(struct cast *c, struct rv_node *n, const char *key, ch
 	case 17: return set_number(&n->factor_milli, v);
 	case 18: return set_number(&n->limit, v);
 	case 19: return set_number(&n->health_threshold, v);
+	case 20: return add_parts(c, n, v);
 	default: return false;
 	}
 }

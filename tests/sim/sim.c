@@ -58,6 +58,8 @@ static const char *const faults[] = {
 	[45] = "a launcher that ended badly is looked after",
 	[46] = "a dependent counts a launcher as started while it runs",
 	[47] = "a launcher that does not end has no bound",
+	[48] = "an operator's order does not reach what is part of it",
+	[49] = "what is part of it is not gone before it is stopped",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

@@ -104,6 +104,47 @@ static void a_service_named_in_two_lists_counts_with_the_stronger(void **state)
 		"t.yaml:2:30: needs of service 'a' names 'b' twice\n");
 }
 
+static void part_of_adds_to_an_edge_or_is_one(void **state)
+{
+	struct got g = accept("services:\n"
+			      "  a: {command: x, needs: [b], part-of: [c, b]}\n"
+			      "  b: {command: x}\n"
+			      "  c: {command: x}\n");
+	const struct rv_plan *p = g.conf->plan;
+	const struct rv_edge *e = &p->edges[node(&g, "a")->first_edge];
+
+	(void)state;
+	assert_sound(p);
+	assert_int_equal(p->edge_count, 2);
+	assert_int_equal(e[0].kind, RV_NEEDS);
+	assert_true(e[0].part);
+	assert_int_equal(e[1].kind, RV_AFTER);
+	assert_true(e[1].part);
+	put_away(&g);
+	g = accept("services:\n  a: {command: x, needs: [b]}\n  b: {command: x}\n");
+	assert_false(g.conf->plan->edges[0].part);
+	put_away(&g);
+}
+
+static void part_of_names_services_and_makes_no_cycle(void **state)
+{
+	(void)state;
+	refuse("services: {a: {command: x, part-of: b}}\n",
+		"t.yaml:1:37: part-of of service 'a' must be a list of services, not b\n");
+	refuse("services:\n  a: {command: x, part-of: [nosuch]}\n  b: {command: x}\n",
+		"t.yaml:2:29: part-of of service 'a' names 'nosuch', but there is no such "
+		"service\n");
+	refuse("services:\n  a: {command: x, part-of: [a]}\n",
+		"t.yaml:2:29: part-of of service 'a' names the service itself\n");
+	refuse("services:\n  a: {command: x, part-of: [b, b]}\n  b: {command: x}\n",
+		"t.yaml:2:32: part-of of service 'a' names 'b' twice\n");
+	refuse("services:\n"
+	       "  a: {command: x, part-of: [b]}\n"
+	       "  b: {command: x, needs: [a]}\n",
+		"t.yaml:2:29: dependency cycle: a -> b -> a ('a' is part of 'b' at t.yaml:2:29, "
+		"'b' needs 'a' at t.yaml:3:27)\n");
+}
+
 static void dependencies_must_be_services_and_words(void **state)
 {
 	(void)state;
@@ -1025,6 +1066,8 @@ int main(void)
 		cmocka_unit_test(the_order_is_that_of_the_file_where_it_is_free),
 		cmocka_unit_test(a_plan_has_both_directions_of_every_edge),
 		cmocka_unit_test(a_service_named_in_two_lists_counts_with_the_stronger),
+		cmocka_unit_test(part_of_adds_to_an_edge_or_is_one),
+		cmocka_unit_test(part_of_names_services_and_makes_no_cycle),
 		cmocka_unit_test(dependencies_must_be_services_and_words),
 		cmocka_unit_test(cycles_are_named_in_order_with_their_lines),
 		cmocka_unit_test(each_cycle_is_told_once),
