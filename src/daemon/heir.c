@@ -46,6 +46,24 @@ static void rest(struct rv_reaper *r, rv_id id)
 	r->lives[id].active = false;
 }
 
+/* 0 is a number of another namespace's, and ours is our own: who is in there is not one of the life for that. */
+static void take_numbers(struct rv_life *l, const struct rv_proc *p)
+{
+	l->group_empty = p->group <= 1 || p->group == getpgrp();
+	l->group = l->group_empty ? l->pid : p->group;
+	l->session = p->session <= 1 || p->session == getsid(0) ? l->pid : p->session;
+}
+
+void rv_kin_renew(struct rv_life *l)
+{
+	struct rv_proc p;
+
+	if (l->reaped || (l->group == l->pid && l->session == l->pid && !l->group_empty))
+		return;
+	if (rv_proc_look(l->pid, &p))
+		take_numbers(l, &p);
+}
+
 bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid)
 {
 	struct rv_life *l = rv_kin_life(r, id);
@@ -65,10 +83,9 @@ bool rv_reaper_hand_over(struct rv_reaper *r, rv_id id, pid_t pid)
 		l->orphans--;
 	k->kin = RV_KIN_MAIN;
 	l->pid = pid;
-	l->group = p.group;
-	l->session = p.session;
 	l->how = RV_EXIT_UNKNOWN;
-	l->reaped = l->group_empty = l->recycled = l->expects = false;
+	l->reaped = l->recycled = l->expects = false;
+	take_numbers(l, &p);
 	r->heirs = true;
 	rest(r, id);
 	return true;

@@ -302,6 +302,7 @@ void rv_kin_kill(struct rv_reaper *r, rv_id id)
 	struct rv_pids list = {0};
 	size_t before;
 
+	rv_kin_renew(l);
 	for (int i = 0; i < ROUNDS; i++) {
 		before = list.count;
 		list.count = 0;

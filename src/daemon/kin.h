@@ -20,7 +20,8 @@ struct rv_life {
 	ino_t out_ino;
 	uint32_t orphans; /* children of ours that belong to it, without the main process */
 	bool reaped; /* the main process is */
-	bool group_empty; /* for ever: the number of the group may belong to others now */
+	bool group_empty; /* for ever: the number of the group may belong to others now. While the main process lives: it is
+			     in a group that is not the life's */
 	bool recycled; /* our number is another child's now: no session of ours has it */
 	pid_t heir; /* said to be the main process once the present one has ended; 0: nobody */
 	uint64_t heir_start; /* when that one was started: its number may be another's by then */
@@ -64,6 +65,9 @@ struct rv_reaper {
 
 /* The main process has just been reaped: whether the one takes over that it named. */
 bool rv_kin_inherit(struct rv_reaper *r, rv_id id);
+/* A main process that is not the first one is no leader of a session when it is found, and may become one later: its
+   group and session as they are now. */
+void rv_kin_renew(struct rv_life *l);
 /* NULL: no life there. */
 struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id);
 /* Every turn judges it from now on. */

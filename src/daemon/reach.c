@@ -32,7 +32,10 @@ static bool deliver(
 
 	switch (to) {
 	case RV_TO_MAIN: any = !l->reaped && !kill(l->pid, number); break;
-	case RV_TO_GROUP: any = signal_group(l, number); break;
+	case RV_TO_GROUP:
+		any = l->group_empty && !l->reaped ? !kill(l->pid, number)
+						   : signal_group(l, number);
+		break;
 	case RV_TO_TREE: any = signal_group(l, number); __attribute__((fallthrough));
 	case RV_TO_STRAYS: any = signal_strays(r, id, list, number) || any; break;
 	}
@@ -47,6 +50,7 @@ static bool reach(struct rv_reaper *r, rv_id id, int number, enum rv_target to, 
 
 	if (!l)
 		return false;
+	rv_kin_renew(l);
 	if (wake)
 		rv_reaper_no_heir(r, id);
 	/* Whoever leaves at this signal leaves orphans: look who they are while they can be told. */

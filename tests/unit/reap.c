@@ -845,6 +845,68 @@ static void a_life_goes_on_with_another_main_process(void **state)
 	assert_true(is_dead(child));
 }
 
+/* A daemon that is found before it makes a session of its own, which it does when it is told to. */
+static const char wanderer[] = PRELUDE "if os.fork()==0:\n"
+				       " tell('left')\n"
+				       " while not os.path.exists(T+'/go'): time.sleep(0.001)\n"
+				       " os.setsid(); tell('moved'); time.sleep(1000)\n"
+				       "while not os.path.exists(T+'/left'): time.sleep(0.001)\n";
+
+static void say_go(const struct world *w)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/go", w->dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
+static void a_main_process_that_leaves_its_group_is_followed_there(void **state)
+{
+	struct world *w = *state;
+	pid_t daemon;
+
+	start_python(w, 0, 1, wanderer);
+	rv_reaper_expect_heir(w->r, 0);
+	UNTIL(w, w->lives[0].exited);
+	daemon = pid_in(w, "left");
+	turns(w, 2);
+	assert_true(rv_reaper_hand_over(w->r, 0, daemon));
+	w->lives[0].exited = 0;
+	say_go(w);
+	assert_int_equal(told_pid(w, "moved"), daemon);
+	assert_true(rv_reaper_ask(w->r, 0, SIGTERM, RV_TO_GROUP));
+	UNTIL(w, w->lives[0].gone);
+	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGTERM));
+}
+
+/* Whoever was put into our own group must not take us with it. */
+static void a_main_process_in_our_own_group_is_signalled_alone(void **state)
+{
+	struct world *w = *state;
+	pid_t late;
+
+	setpgid(0, 0); /* if it goes wrong, we are the only one */
+	launch(w, 0);
+	late = fork();
+	if (!late)
+		for (;;)
+			pause();
+	turns(w, 2);
+	assert_true(rv_reaper_claim(w->r, 0, late));
+	assert_true(rv_reaper_hand_over(w->r, 0, late));
+	w->lives[0].exited = 0;
+	signal(SIGUSR1, SIG_IGN);
+	assert_true(rv_reaper_signal(w->r, 0, SIGUSR1, RV_TO_GROUP));
+	UNTIL(w, w->lives[0].exited);
+	assert_int_equal(w->lives[0].how, RV_EXIT_SIGNAL(SIGUSR1));
+	rv_reaper_kill(w->r, 0);
+	UNTIL(w, w->lives[0].gone);
+	assert_int_equal(rv_reaper_whose(w->r, getpid()), RV_NO_ID);
+}
+
 static void who_is_found_late_may_still_be_killed_with_the_tree(void **state)
 {
 	struct world *w = *state;
@@ -963,6 +1025,8 @@ int main(void)
 		T(a_helper_is_told_once_and_its_group_is_killed),
 		T(a_dropped_helper_is_killed_and_never_told),
 		T(a_life_goes_on_with_another_main_process),
+		T(a_main_process_that_leaves_its_group_is_followed_there),
+		T(a_main_process_in_our_own_group_is_signalled_alone),
 		T(who_is_found_late_may_still_be_killed_with_the_tree),
 		T(a_life_that_waits_for_its_heir_is_gone_when_there_is_none),
 		T(the_tree_is_looked_at_twice_before_it_is_believed),
