@@ -16,8 +16,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-enum { MARK_MAX = 64 };
-
 void rv_hands_note(char **to, const char *format, ...)
 {
 	va_list ap;
@@ -342,7 +340,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	rv_auto_free const char **env = calloc(
 		n + RV_LISTEN_VARS + (recipe ? env_count(recipe->env) : 0) + 3, sizeof(*env));
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
-	char mark[MARK_MAX + 24];
+	char mark[sizeof("REEVE_INVOCATION_ID=") + RV_MARK_SIZE];
 	int ready_fd;
 
 	if (!env || !fds)

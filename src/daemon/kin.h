@@ -7,8 +7,6 @@
 #include "daemon/proc.h"
 #include "daemon/reap.h"
 
-#define RV_MARK_SIZE 64
-
 struct rv_life {
 	uint64_t generation;
 	uint64_t mark_hash; /* so that marks are compared as numbers first */

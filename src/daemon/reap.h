@@ -16,6 +16,8 @@
 #include "base/buf.h"
 #include "core/plan.h"
 
+#define RV_MARK_SIZE 64 /* bytes of a mark, with its NUL */
+
 struct rv_reaper;
 
 struct rv_reaper_ops {
@@ -31,7 +33,7 @@ void rv_reaper_destroy(struct rv_reaper *r);
 /* After a reload that has more slots. */
 bool rv_reaper_grow(struct rv_reaper *r, size_t slots);
 
-/* A life was spawned. mark is copied (at most 63 bytes). One life a slot at a time. */
+/* A life was spawned. mark is copied. One life a slot at a time. */
 void rv_reaper_add_life(
 	struct rv_reaper *r, rv_id id, uint64_t generation, pid_t pid, const char *mark);
 /* Its main process is a launcher: when that ends with 0 the life goes on, even if nobody seems to be left, until the

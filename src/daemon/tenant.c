@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "daemon/holder.h"
-#include "daemon/kin.h"
 #include "daemon/proc.h"
 
 /* What a service of ours left behind has its mark: who we are, the slot, the generation. */
