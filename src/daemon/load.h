@@ -31,6 +31,8 @@ void rv_load_verify(
 	const struct rv_conf *conf, const char *init, bool *broken, struct rv_complaints *c);
 /* The complaints as JSON: an object for `reeve check --json` and `reevectl --json check` (report.c). */
 void rv_load_report(const struct rv_complaints *c, struct rv_buf *to);
+/* The complaints as text, and how many are errors, to stderr. */
+void rv_load_print(const struct rv_complaints *c);
 /* Ends `reeve check`: the complaints as text to stderr and the sum to stdout, or all as JSON to stdout. services: how many
    there are. ended: the signal that ended it early, or 0. Returns the exit status. */
 int rv_load_verdict(const struct rv_complaints *c, size_t services, bool json, int ended);

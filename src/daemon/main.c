@@ -241,18 +241,6 @@ static void fill_standard_fds(void)
 
 /* --- verbs ------------------------------------------------------------------------------------- */
 
-static int complain(struct rv_complaints *c)
-{
-	if (c->text.len)
-		fputs(rv_buf_text(&c->text), stderr);
-	if (c->text.full)
-		fputs("reeve: out of memory: not every reason can be told\n", stderr);
-	if (c->errors)
-		fprintf(stderr, "reeve: %zu error%s in the configuration; nothing was started\n",
-			c->errors, c->errors == 1 ? "" : "s");
-	return c->errors ? EXIT_CONFIG : 0;
-}
-
 static int say_failed(const struct rv_err *e)
 {
 	rv_say(RV_ERROR, NULL, "%s", e->text);
@@ -417,7 +405,8 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 	if (checks)
 		return check(w, &files, host);
 	conf = rv_load_conf(&files, host, &c);
-	status = complain(&c);
+	rv_load_print(&c);
+	status = c.errors ? EXIT_CONFIG : 0;
 	rv_complaints_fini(&c);
 	if (conf)
 		return w->verb == VERB_RUN ? run(conf, host, &files, set) : show_plan(conf, host);

@@ -47,7 +47,7 @@ void rv_load_report(const struct rv_complaints *c, struct rv_buf *out)
 	RV_JSON_LIT(out, "]}");
 }
 
-static void print_text(const struct rv_complaints *c, size_t services)
+void rv_load_print(const struct rv_complaints *c)
 {
 	if (c->text.len)
 		fputs(rv_buf_text(&c->text), stderr);
@@ -56,8 +56,10 @@ static void print_text(const struct rv_complaints *c, size_t services)
 	if (c->errors)
 		fprintf(stderr, "reeve: %zu error%s in the configuration; nothing was started\n",
 			c->errors, c->errors == 1 ? "" : "s");
-	if (c->errors)
-		return;
+}
+
+static void print_sum(const struct rv_complaints *c, size_t services)
+{
 	printf("%zu service%s, no mistakes", services, services == 1 ? "" : "s");
 	if (c->warnings)
 		printf(", %zu warning%s", c->warnings, c->warnings == 1 ? "" : "s");
@@ -73,7 +75,9 @@ int rv_load_verdict(const struct rv_complaints *c, size_t services, bool json, i
 		puts(rv_buf_text(&text));
 		rv_buf_fini(&text);
 	} else {
-		print_text(c, services);
+		rv_load_print(c);
+		if (!c->errors)
+			print_sum(c, services);
 	}
 	if (ended)
 		return 128 + ended;
