@@ -12,6 +12,7 @@
 
 #include <reeve/plugin.h>
 
+#include "contexts.h"
 #include "jupyter-check.h"
 
 static const struct reeve_option options[] = {
@@ -39,6 +40,16 @@ static const struct reeve_option options[] = {
 		.env = "JUPYTER_LOG_FILE",
 		.summary = "where its output goes; - is reeve's own output; default: the service's "
 			   "log"},
+	{.name = "contexts",
+		.type = REEVE_JSON,
+		.summary = "kernels that it has when it is ready: a list of maps with name, kernel "
+			   "(python3) and working-dir (root-dir)"},
+	{.name = "context-timeout",
+		.type = REEVE_DURATION,
+		.min = INT64_C(1000000),
+		.max = INT64_C(3600000000000),
+		.preset = "20s",
+		.summary = "how long the creation of a context may take"},
 	{0},
 };
 
@@ -89,6 +100,13 @@ static bool is_root(const char *dir)
 	return *dir == '/' && dir[strspn(dir, "/.")] == 0 && !strstr(dir, "...");
 }
 
+/* The folder of its files; NULL: only its own configuration knows. */
+static const char *root_of(struct reeve_turn *t)
+{
+	return t->command ? reeve_flag(t->command, "--ServerApp.root_dir")
+			  : reeve_option_text(t, "root-dir");
+}
+
 static enum reeve_next start(void *self, struct reeve_turn *t)
 {
 	const char *const *argv = argv_of(t), *token = reeve_option_text(t, "token");
@@ -104,6 +122,8 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 			 "folder that the sandbox works in";
 		return REEVE_FAIL;
 	}
+	if (!rv_contexts_check(t, root_of(t)))
+		return REEVE_FAIL;
 	if (*token) {
 		reeve_add(t, &env, reeve_fmt(t, "JUPYTER_TOKEN=%s", token));
 		t->process.env = env.v;
@@ -146,21 +166,22 @@ static enum reeve_next judge(struct reeve_turn *t, const char *url, uint16_t por
 
 static enum reeve_next probe(void *self, struct reeve_turn *t)
 {
+	struct rv_session_server at = {.token = reeve_option_text(t, "token")};
+	struct rv_contexts_run *run = self;
 	uint16_t port = port_of(t, argv_of(t));
-	const char *url = reeve_fmt(t, "http://127.0.0.1:%u/api/status", port);
-	const char *token = reeve_option_text(t, "token");
-	struct reeve_list headers = {0};
+	enum reeve_next next;
 
-	(void)self;
 	if (!port)
 		return REEVE_FAIL;
-	if (t->step)
-		return judge(t, url, port);
-	if (*token)
-		reeve_add(t, &headers, reeve_fmt(t, "Authorization: token %s", token));
-	t->http.url = url;
-	t->http.headers = headers.v;
-	return REEVE_HTTP;
+	at.base = reeve_fmt(t, "http://127.0.0.1:%u", port);
+	if (t->step == 0) {
+		*run = (struct rv_contexts_run){0};
+		return rv_session_ask(t, &at, "GET", "/api/status", NULL, 0);
+	}
+	if (run->asked != RV_ASKED_STATUS)
+		return rv_contexts_go_on(t, run, &at, root_of(t));
+	next = judge(t, reeve_fmt(t, "%s/api/status", at.base), port);
+	return next == REEVE_OK ? rv_contexts_begin(t, run, &at, root_of(t)) : next;
 }
 
 /* --- check: which python runs it, and what that one says -------------------------------------- */
@@ -273,13 +294,11 @@ static enum reeve_next ask_itself(struct reeve_turn *t, const char *program)
 
 static enum reeve_next check(void *self, struct reeve_turn *t)
 {
-	const char *program = argv_of(t)[0], *root = reeve_option_text(t, "root-dir"), *python;
+	const char *program = argv_of(t)[0], *root = root_of(t), *python;
 	bool sought;
 
 	(void)self;
 	python = python_of(t, program, &sought);
-	if (t->command)
-		root = reeve_flag(t->command, "--ServerApp.root_dir");
 	if (!python && !t->command)
 		return ask_itself(t, program);
 	if (!python) {
@@ -303,6 +322,7 @@ static const struct reeve_ops ops = {
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,
 	.size = sizeof(struct reeve_plugin),
+	.state_size = sizeof(struct rv_contexts_run),
 	.name = "jupyter",
 	.summary = "runs a private Jupyter Server",
 	.options = options,

@@ -18,7 +18,8 @@ plugins_envd_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_envd_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/jupyter.so
-plugins_jupyter_so_SOURCES = plugins/jupyter.c
+plugins_jupyter_so_SOURCES = plugins/jupyter.c plugins/contexts.c plugins/contexts.h \
+	plugins/contextlist.c plugins/contextlist.h plugins/sessions.c plugins/sessions.h
 plugins_jupyter_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_jupyter_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_jupyter_so_LDFLAGS = $(PLUGIN_LINK)

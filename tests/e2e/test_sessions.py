@@ -6,6 +6,7 @@ import signal
 
 import harness
 import pytest
+from test_hosts import kill_host
 
 JUPYTER = os.path.join(harness.SRC, "tests", "e2e", "jupyter-standin")
 PREFIX = "cells-of-one-"
@@ -130,3 +131,85 @@ def test_a_jupyter_that_was_killed_is_not_waited_for(cells):
     os.kill(s.r.service("jupyter")["pid"], signal.SIGKILL)
     s.r.wait_state("interpreter", "stopped", "failed", "waiting")
     assert "cleanup hook" not in s.r.stderr
+
+
+# ---- contexts that jupyter has when it is ready ----------------------------------------------------------------------
+
+@pytest.fixture
+def contexts(reeve, free_port):
+    """A Jupyter with faults that is to have these contexts, each a map; nobody has waited for it yet."""
+
+    def boot(*wanted, faults="", attempt="5s", **options):
+        return Stage(reeve, free_port(), faults, {"options": {"contexts": wanted, **options},
+                                                  "ready": {"attempt-timeout": attempt, "timeout": "30s"}})
+
+    return boot
+
+
+def test_each_context_is_there_when_jupyter_is_ready_and_is_created_once_in_a_life(contexts):
+    s = contexts({"name": "one"}, {"name": "two", "kernel": "deno", "working-dir": "${env.TMPDIR}/log"})
+    s.r.wait_ready()
+    assert [(c["name"], c["kernel"]["name"]) for c in s.sessions()] == [("one", "python3"), ("two", "deno")]
+    assert "/" not in s.paths()[0] and s.paths()[1].startswith("log/")
+    assert len(s.asked("POST")) == 2 and s.asked("DELETE") == []
+    before = s.paths()
+    assert s.r.ctl("restart", "jupyter").returncode == 0
+    assert len(s.asked("POST")) == 4 and not set(before) & set(s.paths())
+
+
+def fails(s, *words):
+    """The boot fails, and says why."""
+    assert s.r.wait(40) == 10
+    for word in words:
+        assert word in s.r.stderr, s.r.stderr
+
+
+def test_a_kernel_that_does_not_exist_is_never_posted(contexts):
+    s = contexts({"name": "one"}, {"name": "two", "kernel": "julia"})
+    fails(s, "cannot create context two: there is no kernel julia; there are: python3, deno")
+    assert s.asked("POST") == []
+
+
+# R-63
+def test_what_was_created_is_deleted_when_a_later_one_fails(contexts):
+    s = contexts({"name": "one"}, {"name": "two"}, faults="create_status=501,create_from=2")
+    fails(s, "cannot create context two: POST ", "answered 501")
+    assert len(s.asked("POST")) == 2 and len(s.asked("DELETE")) == 1 and s.sessions() == []
+
+
+# R-64
+def test_a_creation_that_timed_out_is_found_by_its_path_and_deleted(contexts):
+    s = contexts({"name": "one"}, faults="create_but_never_answer", **{"context-timeout": "500ms"})
+    fails(s, "cannot create context one: POST ")
+    assert len(s.asked("POST")) == 1 and len(s.asked("DELETE")) == 1 and s.sessions() == []
+
+
+# R-64
+@pytest.mark.parametrize("faults, left, word", [("create_never", 0, "a session may yet come, with path "),
+                                                ("create_but_never_answer,twice", 2, "2 sessions have its path ")])
+def test_none_or_more_than_one_of_its_path_are_only_told(contexts, faults, left, word):
+    s = contexts({"name": "one"}, faults=faults, **{"context-timeout": "500ms"})
+    fails(s, "cannot create context one: POST ", word)
+    assert len(s.asked("POST")) == 1 and s.asked("DELETE") == []
+    assert left == 0 or len(s.sessions()) == left
+
+
+def test_attempts_that_are_too_short_find_it_and_create_it_once(contexts):
+    s = contexts({"name": "one"}, faults="create_delay_ms=1500", attempt="400ms")
+    s.r.wait_ready()
+    assert len(s.asked("POST")) == 1 and len(s.sessions()) == 1 and s.asked("DELETE") == []
+
+
+def test_a_plugin_host_that_dies_meanwhile_creates_nothing_twice(contexts):
+    s = contexts({"name": "one"}, faults="create_delay_ms=1000", attempt="10s")
+    harness.until("the request", lambda: s.asked("POST"))
+    assert kill_host(s.r)
+    s.r.wait_ready()
+    assert len(s.asked("POST")) == 1 and len(s.sessions()) == 1 and s.asked("DELETE") == []
+
+
+def test_contexts_that_cannot_be_are_told_before_anything_starts(contexts):
+    s = contexts({"name": "one", "working-dir": "/nowhere"})
+    assert s.r.wait() == 78
+    assert "option contexts, entry 1: working-dir /nowhere is not inside root-dir" in s.r.stderr
+    assert s.r.read("evidence/requests.log") == ""

@@ -21,6 +21,14 @@ services:
     environment: {ENVD_BASE_URL: ""}
     restart: {delay: 10ms, factor: 1, limit: 0}
 """
+CONTEXTS = """
+services:
+  jupyter:
+    options:
+      root-dir: ${env.TMPDIR}
+      contexts: [{name: plain}, {name: inside, kernel: python3, working-dir: "${env.SANDBOX_LOG}"}]
+    ready: {attempt-timeout: 8s}
+"""
 KILLS = 20
 
 # An interpreter that does no more than leave a session in Jupyter: it starts at once, and removes nothing of an earlier life.
@@ -126,3 +134,17 @@ def test_a_jupyter_that_is_killed_leaves_no_kernel(fresh):
     assert "cleanup hook" not in s.stderr, s.stderr
     assert s.term() == 0
     assert s.leftovers() == [] and not listening(PORTS["jupyter"])
+
+
+# The folder of a session's path is where its kernel runs; a kernel that is not there is not asked for, so TERM ends the server.
+def test_contexts_are_there_when_jupyter_is_ready(alone):
+    s = alone(files={"fewer.yaml": FEWER, "more.yaml": CONTEXTS})
+    s.wait_ready(60)
+    made = {c["name"]: c for c in ask("GET", "/api/sessions") if not c["path"].startswith("code-interpreter-")}
+    assert sorted(made) == ["inside", "plain"]
+    assert made["inside"]["path"].startswith("log/")
+    assert s.service("jupyter")["restarts"] == 0
+    where = sorted(os.readlink("/proc/%d/cwd" % pid) for pid in s.processes("ipykernel_launcher"))
+    assert s.logs in where and s.dir in where, where
+    assert s.term() == 0
+    assert s.leftovers() == []

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -20,8 +21,8 @@ struct service {
 	void *self;
 	unsigned char memo[REEVE_MEMO];
 	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-	char url[400]; /* of the last request, and its body */
-	char body[800];
+	char url[400]; /* of the last request */
+	char body[800]; /* of the last one that had one */
 };
 
 static struct service s; /* of the test that runs */
@@ -93,8 +94,8 @@ static enum reeve_next turn(reeve_hook hook, const struct reeve_http *got)
 	if (next == REEVE_HTTP) {
 		snprintf(s.url, sizeof(s.url), "%s %s", s.t.http.method ? s.t.http.method : "GET",
 			s.t.http.url);
-		snprintf(s.body, sizeof(s.body), "%.*s", (int)s.t.http.body_len,
-			s.t.http.body ? (const char *)s.t.http.body : "");
+		if (s.t.http.body)
+			snprintf(s.body, sizeof(s.body), "%s", (const char *)s.t.http.body);
 	}
 	return next;
 }
@@ -300,6 +301,262 @@ static void more_sessions_than_fit_are_told(void **state)
 	says(next, REEVE_RETRY, "6 of 70 sessions may be left in Jupyter: they are too many");
 }
 
+/* ---- jupyter: contexts ---- */
+
+#define BASE  "http://127.0.0.1:8888"
+#define SPECS "GET " BASE "/api/kernelspecs"
+#define POST  "POST " BASE "/api/sessions"
+
+static const char up[] =
+	"{\"started\":\"x\",\"last_activity\":\"x\",\"connections\":0,\"kernels\":0}";
+static const char specs[] =
+	"{\"default\":\"python3\",\"kernelspecs\":{\"python3\":{},\"deno\":{}}}";
+
+static void a_jupyter(const char *contexts)
+{
+	use("jupyter");
+	with("root-dir", "/tmp");
+	with("contexts", contexts);
+	assert_int_equal(begin(s.plugin->ops->start, 1), REEVE_OK);
+}
+
+static enum reeve_next probe(int status, const char *body)
+{
+	return answer(s.plugin->ops->probe, status, body);
+}
+
+/* A new attempt, up to the status that says that the server is up. */
+static enum reeve_next attempt(void)
+{
+	asks(begin(s.plugin->ops->probe, 8), "GET " BASE "/api/status");
+	return probe(200, up);
+}
+
+/* Up to the POST of the first context. */
+static void posted(void)
+{
+	asks(attempt(), SPECS);
+	asks(probe(200, specs), POST);
+}
+
+/* The path that was posted. */
+static const char *path(void)
+{
+	static char text[100];
+	const char *at = strstr(s.body, "\"path\":\"");
+
+	assert_non_null(at);
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(at + 8, "\""), at + 8);
+	return text;
+}
+
+/* A list with so many sessions of the path, among others. */
+static const char *list_with(const char *its, int times)
+{
+	static char text[1000];
+	size_t n = (size_t)snprintf(text, sizeof(text), "[{\"id\":\"o\",\"path\":\"%s-not\"}", its);
+
+	for (int i = 0; i < times; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, ",{\"id\":\"f%d\",\"path\":\"%s\"}", i, its);
+	snprintf(text + n, sizeof(text) - n, "]");
+	return text;
+}
+
+static void time_passes(void)
+{
+	const struct timespec ts = {.tv_nsec = 3000000};
+
+	nanosleep(&ts, NULL);
+}
+
+static void without_contexts_a_status_is_all(void **state)
+{
+	(void)state;
+	use("jupyter");
+	assert_int_equal(attempt(), REEVE_OK);
+	a_jupyter("[]");
+	assert_int_equal(attempt(), REEVE_OK);
+}
+
+static void each_context_is_created_once_in_a_life(void **state)
+{
+	char first[100];
+
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"},{\"name\":\"b\",\"kernel\":\"deno\"}]");
+	posted();
+	assert_non_null(strstr(
+		s.body, "\"name\":\"a\",\"type\":\"notebook\",\"kernel\":{\"name\":\"python3\"}"));
+	snprintf(first, sizeof(first), "%s", path());
+	asks(probe(201, "{\"id\":\"one\"}"), POST);
+	assert_non_null(strstr(
+		s.body, "\"name\":\"b\",\"type\":\"notebook\",\"kernel\":{\"name\":\"deno\"}"));
+	assert_string_not_equal(path(), first);
+	assert_int_equal(strlen(first), 36);
+	assert_int_equal(probe(201, "{\"id\":\"two\"}"), REEVE_OK);
+	assert_int_equal(attempt(), REEVE_OK);
+	s.t.generation++;
+	memset(s.memo, 0, sizeof(s.memo));
+	posted();
+	assert_string_not_equal(path(), first);
+}
+
+static void a_working_dir_is_the_folder_of_the_path(void **state)
+{
+	(void)state;
+	use("jupyter");
+	with("root-dir", "/usr/");
+	with("contexts", "[{\"name\":\"a\",\"working-dir\":\"/usr/lib/\"}]");
+	assert_int_equal(begin(s.plugin->ops->start, 1), REEVE_OK);
+	posted();
+	assert_memory_equal(path(), "lib/", 4);
+	assert_int_equal(strlen(path()), 40);
+	with("contexts", "[{\"name\":\"a\",\"working-dir\":\"/usr/no-such-folder\"}]");
+	memset(s.memo, 0, sizeof(s.memo));
+	asks(attempt(), SPECS);
+	says(probe(200, specs), REEVE_FAIL,
+		"context a: its working-dir /usr/no-such-folder is no folder");
+}
+
+static void contexts_that_cannot_be_are_refused_before_anything_starts(void **state)
+{
+	static const char *const wrong[][2] = {
+		{"{}", "must be a list of at most 16"},
+		{"[7]", "entry 1: must be a map"},
+		{"[{}]", "entry 1: needs a name"},
+		{"[{\"name\":\"a\"},{\"name\":\"a\"}]", "entry 2: name 'a' is taken"},
+		{"[{\"name\":\"\"}]", "entry 1: name must be a string"},
+		{"[{\"name\":\"a\",\"kernle\":\"x\"}]", "unknown key 'kernle'"},
+		{"[{\"name\":\"a\",\"kernel\":3}]", "kernel must be a string"},
+		{"[{\"name\":\"a\",\"working-dir\":\"/tmpx\"}]",
+			"/tmpx is not inside root-dir /tmp"},
+		{"[{\"name\":\"a\",\"working-dir\":\"/tmp/../etc\"}]", "is not inside"},
+		{"[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "at most 16"},
+	};
+	static const char *const command[] = {"/bin/server", NULL};
+
+	(void)state;
+	a_jupyter("[]");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		with("contexts", wrong[i][0]);
+		says(begin(s.plugin->ops->start, 1), REEVE_FAIL, wrong[i][1]);
+	}
+	with("contexts", "[{\"name\":\"a\",\"working-dir\":\"/tmp\"}]");
+	s.t.command = command;
+	says(begin(s.plugin->ops->start, 1), REEVE_FAIL, "needs --ServerApp.root_dir");
+}
+
+static void a_kernel_that_does_not_exist_is_refused_before_the_request(void **state)
+{
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"},{\"name\":\"b\",\"kernel\":\"julia\"}]");
+	asks(attempt(), SPECS);
+	says(probe(200, specs), REEVE_FAIL,
+		"cannot create context b: there is no kernel julia; there are: python3, deno");
+	asks(attempt(), SPECS);
+	says(probe(200, "[]"), REEVE_FAIL, "without kernelspecs");
+	asks(attempt(), SPECS);
+	says(probe(503, ""), REEVE_RETRY, "answered 503");
+}
+
+/* R-63: a later step fails */
+static void what_was_made_is_deleted_when_a_later_one_fails(void **state)
+{
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]");
+	posted();
+	asks(probe(201, "{\"id\":\"one\"}"), POST);
+	asks(probe(201, "{\"id\":\"two\"}"), POST);
+	asks(probe(501, "<html>"), DELETE "two");
+	assert_true(s.t.http.timeout_ns == INT64_C(7000000000));
+	asks(probe(500, ""), DELETE "one");
+	says(probe(404, ""), REEVE_FAIL,
+		"cannot create context c: POST " BASE
+		"/api/sessions answered 501, expected 201; DELETE " BASE
+		"/api/sessions/two answered 500");
+	says(attempt(), REEVE_FAIL, "cannot create context c");
+}
+
+/* R-64 */
+static void one_whose_answer_never_came_is_found_by_its_path_and_deleted(void **state)
+{
+	char its[100];
+
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"},{\"name\":\"b\"}]");
+	with("context-timeout", "2ms");
+	posted();
+	asks(probe(201, "{\"id\":\"one\"}"), POST);
+	snprintf(its, sizeof(its), "%s", path());
+	time_passes();
+	asks(no_answer(s.plugin->ops->probe, REEVE_HTTP_TIMEOUT), LIST);
+	asks(probe(200, list_with(its, 1)), DELETE "f0");
+	asks(probe(204, ""), DELETE "one");
+	says(probe(204, ""), REEVE_FAIL,
+		"cannot create context b: POST " BASE "/api/sessions: nothing came");
+}
+
+/* R-64 */
+static void none_and_more_than_one_are_only_told(void **state)
+{
+	static const char *const words[] = {
+		"a session may yet come, with path ", "", "2 sessions have its path "};
+
+	(void)state;
+	for (int n = 0; n <= 2; n += 2) {
+		a_jupyter("[{\"name\":\"a\"}]");
+		posted();
+		asks(no_answer(s.plugin->ops->probe, REEVE_HTTP_BROKEN), LIST);
+		says(probe(200, list_with(path(), n)), REEVE_FAIL, words[n]);
+		says(REEVE_FAIL, REEVE_FAIL, "cannot create context a: POST ");
+	}
+	a_jupyter("[{\"name\":\"a\"}]");
+	posted();
+	asks(no_answer(s.plugin->ops->probe, REEVE_HTTP_BROKEN), LIST);
+	says(probe(500, ""), REEVE_FAIL, "a session may be left, with path ");
+}
+
+/* The attempt was too short, or the plugin host died: the session is sought, and nothing is sent again. */
+static void one_that_was_interrupted_is_taken_when_it_is_there(void **state)
+{
+	char its[100];
+
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"}]");
+	posted();
+	snprintf(its, sizeof(its), "%s", path());
+	says(no_answer(s.plugin->ops->probe, REEVE_HTTP_TIMEOUT), REEVE_RETRY, "nothing came");
+	asks(attempt(), LIST);
+	says(probe(200, list_with(its, 0)), REEVE_RETRY, "context a is not there yet");
+	asks(attempt(), LIST);
+	assert_int_equal(probe(200, list_with(its, 1)), REEVE_OK);
+	assert_int_equal(attempt(), REEVE_OK);
+}
+
+static void one_that_was_interrupted_for_too_long_is_deleted(void **state)
+{
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"}]");
+	posted();
+	with("context-timeout", "2ms");
+	time_passes();
+	asks(attempt(), LIST);
+	asks(probe(200, list_with(path(), 1)), DELETE "f0");
+	says(probe(204, ""), REEVE_FAIL,
+		"cannot create context a: it was not created within context-timeout");
+}
+
+static void a_request_that_nobody_took_is_made_again(void **state)
+{
+	(void)state;
+	a_jupyter("[{\"name\":\"a\"}]");
+	posted();
+	says(no_answer(s.plugin->ops->probe, REEVE_HTTP_REFUSED), REEVE_RETRY, "nothing came");
+	asks(attempt(), POST);
+	assert_int_equal(probe(201, "{\"id\":\"one\"}"), REEVE_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +571,17 @@ int main(void)
 		cmocka_unit_test(a_list_that_is_none_deletes_nothing_and_is_told),
 		cmocka_unit_test(each_step_has_its_share_of_the_time),
 		cmocka_unit_test(more_sessions_than_fit_are_told),
+		cmocka_unit_test(without_contexts_a_status_is_all),
+		cmocka_unit_test(each_context_is_created_once_in_a_life),
+		cmocka_unit_test(a_working_dir_is_the_folder_of_the_path),
+		cmocka_unit_test(contexts_that_cannot_be_are_refused_before_anything_starts),
+		cmocka_unit_test(a_kernel_that_does_not_exist_is_refused_before_the_request),
+		cmocka_unit_test(what_was_made_is_deleted_when_a_later_one_fails),
+		cmocka_unit_test(one_whose_answer_never_came_is_found_by_its_path_and_deleted),
+		cmocka_unit_test(none_and_more_than_one_are_only_told),
+		cmocka_unit_test(one_that_was_interrupted_is_taken_when_it_is_there),
+		cmocka_unit_test(one_that_was_interrupted_for_too_long_is_deleted),
+		cmocka_unit_test(a_request_that_nobody_took_is_made_again),
 	};
 
 	return cmocka_run_group_tests_name("plugins_sessions", tests, NULL, NULL);
