@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.arena = arena,
 		.arena_room = sizeof(arena)};
 	const struct reeve_plugin *p;
-	char *body, self[64] = {0};
+	char self[64] __attribute__((aligned(16))) = {0}, *body;
 
 	if (!size || size > REEVE_BODY)
 		return 0;
