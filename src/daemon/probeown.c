@@ -89,6 +89,15 @@ enum asked rv_probe_ask_file(struct rv_prober *p)
 
 /* ---- unix */
 
+/* What reeve listens on for this service is its own; the paths may be written in different ways. */
+static bool is_held_for(const struct rv_service *s)
+{
+	for (size_t i = 0; i < s->listen_count; i++)
+		if (s->listen[i].family == RV_UNIX && s->listen[i].backlog)
+			return true;
+	return false;
+}
+
 enum asked rv_probe_ask_unix(struct rv_prober *p)
 {
 	const struct rv_check *k = p->check;
@@ -99,6 +108,10 @@ enum asked rv_probe_ask_unix(struct rv_prober *p)
 		snprintf(p->why, sizeof(p->why), "unix %s: %s", k->unix_path,
 			error == EAGAIN ? "its queue is full: nobody accepts"
 					: rv_text_reason(error, text, sizeof(text)));
+	else if (p->knock.peer == getpid() && !is_held_for(p->service))
+		snprintf(p->why, sizeof(p->why),
+			"unix %s: is listened on by reeve itself, not by this service",
+			k->unix_path);
 	else if (rv_peer_is_own(p->env.reaper, p->service->id, p->knock.peer, text, sizeof(text)))
 		return ASKED_YES;
 	else

@@ -253,6 +253,17 @@ services:
     assert r.term() == 0
 
 
+@pytest.mark.parametrize("path", ["sock", "run/control.sock"])
+def test_a_socket_that_reeve_listens_on_for_somebody_else_is_not(reeve, path):
+    r = reeve("""
+services:
+  s: {command: [/bin/sleep, "1000"], listen: [{name: u, unix: "${env.TMPDIR}/sock", backlog: 4000}]}
+  t: {command: [/bin/sleep, "1000"], ready: {unix: "${env.TMPDIR}/%s", timeout: 1s}}
+""" % path)
+    assert r.wait() == 10
+    assert "/%s: is listened on by reeve itself, not by this service" % path in r.stderr
+
+
 # ---- http ------------------------------------------------------------------------------------------------------------
 
 
