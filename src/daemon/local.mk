@@ -1,6 +1,7 @@
 noinst_LIBRARIES += src/daemon/libdaemon.a
 src_daemon_libdaemon_a_SOURCES = \
-	src/daemon/engine.c src/daemon/engine.h src/daemon/pump.h src/daemon/heard.c src/daemon/view.c \
+	src/daemon/engine.c src/daemon/engine.h src/daemon/pump.h src/daemon/heard.c \
+	src/daemon/deeds.c src/daemon/view.c \
 	src/daemon/because.c src/daemon/because.h \
 	src/daemon/booted.c src/daemon/ending.c \
 	src/daemon/endreport.c src/daemon/endreport.h \

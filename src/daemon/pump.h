@@ -1,4 +1,4 @@
-/* The inside of the engine, for its files: heard.c (events in), engine.c (the turn, actions out), booted.c and ending.c
+/* The inside of the engine, for its files: heard.c (events in), deeds.c (actions out), engine.c (the turn), booted.c and ending.c
  * (verdicts), view.c and because.c (looks), given.c (options of one request). Nobody else includes it. */
 #ifndef DAEMON_PUMP_H
 #define DAEMON_PUMP_H
@@ -62,6 +62,10 @@ void rv_pump_start(
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why);
 /* NULL: no such service. */
 const char *rv_pump_name(const struct rv_engine *g, rv_id id);
+
+/* deeds.c. Carries out one action; and tells all watchers, RV_NO_ID: of the boot or the end. */
+void rv_pump_perform(struct rv_engine *g, const struct rv_action *a);
+void rv_pump_notify(struct rv_engine *g, rv_id id);
 
 /* booted.c: says the verdict, and what is missing. */
 void rv_booted(struct rv_engine *g, const struct rv_action *a);
