@@ -145,10 +145,7 @@ void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)
 		       : "resumed on request of user %u",
 		(unsigned)uid);
 	remember_pause(g, id, &look, paused);
-	for (struct rv_watcher *w = g->watchers, *next; w; w = next) {
-		next = w->next;
-		w->changed(w, id);
-	}
+	rv_pump_notify(g, id);
 }
 
 bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e)
