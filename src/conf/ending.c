@@ -174,6 +174,8 @@ static void read_log_file(
 		d->s.log.kind = RV_LOG_NULL;
 	} else if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "-")) {
 		d->s.log.kind = RV_LOG_INHERIT;
+	} else if (v->kind == RV_TREE_SCALAR && *v->text != '/' && *v->text != '$') {
+		rv_read_refuse(r, v, "an absolute path, \"-\", or null without quotes");
 	} else {
 		d->s.log.kind = RV_LOG_FILE;
 		rv_read_path(r, row, v, &d->s.log.path);

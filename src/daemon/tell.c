@@ -288,8 +288,14 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 	case RV_READY: became_ready(h, look); break;
 	case RV_FAILED: failed(h, look, why); break;
 	case RV_BACKOFF:
-		rv_say(RV_WARN, name, "%s; next start in %s", why,
-			rv_text_dur((look->due - look->since) / RV_MS * RV_MS, time, sizeof(time)));
+		if (look->flags & RV_LOOK_PAUSED)
+			rv_say(RV_WARN, name,
+				"%s; it is paused: not started again before `reevectl resume %s`",
+				why, name);
+		else
+			rv_say(RV_WARN, name, "%s; next start in %s", why,
+				rv_text_dur((look->due - look->since) / RV_MS * RV_MS, time,
+					sizeof(time)));
 		break;
 	case RV_EXITED:
 		rv_say(RV_INFO, name,

@@ -493,6 +493,7 @@ services:
     assert "web paused, generation 1" in r.ctl("events", "web").stdout
     assert r.term() == 0
     assert "web: paused on request of user" in r.stderr and "web: resumed on request of user" in r.stderr
+    assert "web: killed by SIGKILL; it is paused: not started again before `reevectl resume web`" in r.stderr
 
 
 def test_without_names_all_are_paused_and_orders_work_as_ever(reeve):

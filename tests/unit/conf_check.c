@@ -438,7 +438,12 @@ static void paths_are_absolute(void **state)
 		"working-dir of service 'a' must be an absolute path, not src");
 	refuse_key(
 		"working-dir: ~", 18, "working-dir of service 'a' must be an absolute path, not ~");
-	refuse_key("log: a.log", 10, "log of service 'a' must be an absolute path, not a.log");
+	refuse_key("log: a.log", 10,
+		"log of service 'a' must be an absolute path, \"-\", or null without quotes, not "
+		"a.log");
+	refuse_key("log: {file: \"null\"}", 17,
+		"log.file of service 'a' must be an absolute path, \"-\", or null without quotes, "
+		"not \"null\"");
 	refuse("reeve: {plugin-dir: plugins}\nservices: {a: {command: x}}\n",
 		"t.yaml:1:21: reeve.plugin-dir must be an absolute path, not plugins\n");
 }
