@@ -140,6 +140,16 @@ static void wait_for(struct rv_hostcall *c, rv_time ns)
 	ev_timer_start(c->d->loop, &c->timer);
 }
 
+/* A start or a check of readiness that failed for no reason would be told with the reason of something else. The hook
+   check has findings and no reason; after the others the daemon only warns. */
+static bool is_mute(const struct rv_hostcall *c, unsigned what, const char *why)
+{
+	if (*why)
+		return false;
+	return c->m.hook == RV_HOOK_START ? what == REEVE_FAIL || what == REEVE_RETRY
+					  : c->m.hook == RV_HOOK_PROBE && what == REEVE_FAIL;
+}
+
 static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *t)
 {
 	const char *why = t->why ? t->why : "";
@@ -159,6 +169,8 @@ static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *
 	else if (what == REEVE_WAIT) {
 		snprintf(c->why, sizeof(c->why), "%s", why);
 		wait_for(c, t->wait_ns);
+	} else if (is_mute(c, what, why)) {
+		fail(c, "failed without a word");
 	} else if (what == REEVE_RETRY || what == REEVE_FAIL) {
 		rv_hostcall_answer(c, what == REEVE_RETRY ? RV_RETRY : RV_FAIL, why, NULL);
 		rv_hostcall_end(c);

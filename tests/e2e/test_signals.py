@@ -145,6 +145,15 @@ def plugged(mixed, tmp_path):  # noqa: F811
     return boot
 
 
+# a sentence without a reason would be none
+@pytest.mark.parametrize("hook, says", [("start", "mid: failed: moody.start failed without a word"),
+                                        ("probe", "mid: failed: readiness check failed: moody.probe failed without a word")])
+def test_a_hook_that_fails_without_a_word_is_named(plugged, hook, says):
+    r = plugged(hook, "fail")
+    assert r.wait() == 10
+    assert says in r.stderr, r.stderr
+
+
 # the plugin is asked again and again
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_a_plugin_is_asked(plugged, number):
