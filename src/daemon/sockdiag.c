@@ -12,6 +12,9 @@
 
 #include "sys/fd.h"
 
+/* The kernel answers within the call that asks, and has the next piece of a long answer ready when one was taken. So nothing
+   here waits: one that does not answer so is not asked. */
+
 /* A program for the kernel's filter: the local port is at least, and at most, this one. A jump to 4 behind the end refuses. */
 struct request {
 	struct nlmsghdr head;
@@ -85,7 +88,7 @@ bool rv_sockdiag_listeners(bool v6, uint16_t port,
 		return false;
 	while (heard == HEARD_MORE) {
 		do
-			n = recv(fd, bytes, sizeof(bytes), 0);
+			n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		while (n < 0 && errno == EINTR);
 		if (n <= 0)
 			return false;
@@ -124,7 +127,7 @@ int rv_sockdiag_reached(bool v6, const uint8_t *ip, uint16_t port)
 
 	if (fd < 0 || !ask_for_one(fd, v6, ip, port))
 		return -errno;
-	n = recv(fd, &a, sizeof(a), MSG_DONTWAIT); /* it answers within the call that asks */
+	n = recv(fd, &a, sizeof(a), MSG_DONTWAIT);
 	if (n < (ssize_t)NLMSG_LENGTH(sizeof(*no)))
 		return -EPROTO;
 	return a.head.nlmsg_type == NLMSG_ERROR ? no->error : 0;
