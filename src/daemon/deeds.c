@@ -87,6 +87,8 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 	rv_tell_why(h, &look, rv_pump_name(g, a->other), &why);
 	if (look.state == RV_KILLING && g->stop_signals > 1)
 		rv_say(RV_WARN, h->service->name, "killed");
+	else if (look.state == RV_KILLING && !g->plan->node[a->id].step_count && !h->asking)
+		rv_say(RV_INFO, h->service->name, "killed: its stop has no steps");
 	else if (look.state != RV_KILLING || !h->asking) /* it was given up, which is told there */
 		rv_tell_state(h, &look, rv_buf_text(&why));
 	if (look.state == RV_READY && !why.len)

@@ -424,3 +424,12 @@ def test_each_of_many_gets_its_own_status_while_orphans_end_all_around(reeve):
         assert "exited with %d" % (20 + i) in s["detail"], s
     assert r.ctl("stop", "storm").returncode == 0
     assert r.term() == 0
+
+
+# An empty list of steps asks for KILL: nobody was given time, and so nobody was late.
+def test_one_without_steps_is_killed_without_a_warning(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000'], stop: {steps: []}}}")
+    r.wait_ready()
+    assert r.ctl("stop", "a").returncode == 0
+    assert r.term() == 0
+    assert "reeve: a: killed: its stop has no steps" in r.stderr and "warning" not in r.stderr
