@@ -4,26 +4,8 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "ctl/field.h"
 #include "ctl/show.h"
-
-static const cJSON *member(const cJSON *o, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(o, key);
-}
-
-static const char *text_of(const cJSON *o, const char *key)
-{
-	const cJSON *v = member(o, key);
-
-	return cJSON_IsString(v) ? v->valuestring : "";
-}
-
-static double number_of(const cJSON *o, const char *key)
-{
-	const cJSON *v = member(o, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : 0;
-}
 
 static void print_visible(const char *text)
 {
@@ -37,26 +19,27 @@ static void print_visible(const char *text)
 /* "21:30:01.123 web ready, generation 3, pid 812: ..." */
 static void print_event(const cJSON *e)
 {
-	const char *time = text_of(e, "time"), *detail = text_of(e, "detail");
-	const char *why = *detail ? detail : text_of(e, "why");
+	const char *time = rv_field_text(e, "time"), *detail = rv_field_text(e, "detail");
+	const char *why = *detail ? detail : rv_field_text(e, "why");
 	const char *clock = strchr(time, 'T');
 
 	printf("%.12s ", clock ? clock + 1 : time);
-	if (!strcmp(text_of(e, "event"), "boot")) {
-		printf("the boot is %s\n", text_of(e, "boot"));
+	if (!strcmp(rv_field_text(e, "event"), "boot")) {
+		printf("the boot is %s\n", rv_field_text(e, "boot"));
 		return;
 	}
-	printf("%s %s", text_of(e, "name"),
-		strcmp(text_of(e, "event"), "state") ? text_of(e, "event") : text_of(e, "state"));
-	if (number_of(e, "generation") > 0)
-		printf(", generation %.0f", number_of(e, "generation"));
-	if (number_of(e, "pid") > 0)
-		printf(", pid %.0f", number_of(e, "pid"));
+	printf("%s %s", rv_field_text(e, "name"),
+		strcmp(rv_field_text(e, "event"), "state") ? rv_field_text(e, "event")
+							   : rv_field_text(e, "state"));
+	if (rv_field_number(e, "generation") > 0)
+		printf(", generation %.0f", rv_field_number(e, "generation"));
+	if (rv_field_number(e, "pid") > 0)
+		printf(", pid %.0f", rv_field_number(e, "pid"));
 	if (*why)
 		printf(": ");
 	print_visible(why);
-	if (*why && !*detail && *text_of(e, "other"))
-		printf(": %s", text_of(e, "other"));
+	if (*why && !*detail && *rv_field_text(e, "other"))
+		printf(": %s", rv_field_text(e, "other"));
 	putchar('\n');
 }
 
@@ -77,16 +60,16 @@ void rv_show_events(const struct rv_words *w, const cJSON *result)
 {
 	const cJSON *e;
 
-	cJSON_ArrayForEach(e, member(result, "events")) put_event(w, e);
+	cJSON_ArrayForEach(e, rv_field(result, "events")) put_event(w, e);
 	fflush(stdout);
 }
 
 void rv_show_event(const struct rv_words *w, const cJSON *params)
 {
-	const cJSON *lost = member(params, "lost");
+	const cJSON *lost = rv_field(params, "lost");
 
 	if (!cJSON_IsNumber(lost))
-		put_event(w, member(params, "event"));
+		put_event(w, rv_field(params, "event"));
 	else if (w->json)
 		printf("{\"lost\":%.0f}\n", lost->valuedouble);
 	else
@@ -99,13 +82,13 @@ int rv_show_why(const cJSON *result)
 {
 	const cJSON *s;
 
-	if (*text_of(result, "sentence")) {
-		print_visible(text_of(result, "sentence"));
+	if (*rv_field_text(result, "sentence")) {
+		print_visible(rv_field_text(result, "sentence"));
 		putchar('\n');
 	}
-	cJSON_ArrayForEach(s, member(result, "services"))
+	cJSON_ArrayForEach(s, rv_field(result, "services"))
 	{
-		print_visible(text_of(s, "sentence"));
+		print_visible(rv_field_text(s, "sentence"));
 		putchar('\n');
 	}
 	return CTL_OK;

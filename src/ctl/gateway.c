@@ -11,10 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/text.h"
 #include "ctl/call.h"
+#include "ctl/field.h"
 #include "ctl/words.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -97,18 +96,6 @@ static int read_words(int argc, char **argv, struct wish *w)
 
 /* ---- answers ---- */
 
-static const cJSON *member(const cJSON *o, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(o, key);
-}
-
-static const char *text_of(const cJSON *o, const char *key)
-{
-	const cJSON *v = member(o, key);
-
-	return cJSON_IsString(v) ? v->valuestring : "";
-}
-
 /* One request, one answer; the caller's to delete. NULL: *status, and it is complained about. */
 static cJSON *ask(struct rv_call *call, const struct rv_buf *request, rv_time bound, int *status)
 {
@@ -129,9 +116,9 @@ static cJSON *ask(struct rv_call *call, const struct rv_buf *request, rv_time bo
 		return NULL;
 	}
 	answer = cJSON_Parse(line);
-	if (member(answer, "result"))
+	if (rv_field(answer, "result"))
 		return answer;
-	complain("%s", text_of(member(answer, "error"), "message"));
+	complain("%s", rv_field_text(rv_field(answer, "error"), "message"));
 	cJSON_Delete(answer);
 	*status = CTL_FAILED;
 	return NULL;
@@ -140,13 +127,13 @@ static cJSON *ask(struct rv_call *call, const struct rv_buf *request, rv_time bo
 /* What the gateway said at last, as it is. */
 static void print_stderr(const cJSON *part)
 {
-	const cJSON *base64 = member(part, "base64");
+	const cJSON *base64 = rv_field(part, "base64");
 	struct rv_buf bytes = {0}, text = {0};
 
 	if (cJSON_IsString(base64))
 		rv_json_base64_read(&bytes, base64->valuestring);
 	else
-		rv_buf_str(&bytes, text_of(part, "text"));
+		rv_buf_str(&bytes, rv_field_text(part, "text"));
 	rv_text_visible(&text, rv_buf_text(&bytes), bytes.len);
 	fwrite(rv_buf_text(&text), 1, text.len, stderr);
 	if (text.len && text.data[text.len - 1] != '\n')
@@ -157,12 +144,13 @@ static void print_stderr(const cJSON *part)
 
 static int judge(const cJSON *result)
 {
-	const cJSON *s = cJSON_GetArrayItem(member(result, "services"), 0);
+	const cJSON *s = cJSON_GetArrayItem(rv_field(result, "services"), 0);
 
-	if (cJSON_IsTrue(member(s, "ok")))
+	if (cJSON_IsTrue(rv_field(s, "ok")))
 		return CTL_OK;
-	print_stderr(member(s, "stderr"));
-	return complain("%s is %s: %s", text_of(s, "name"), text_of(s, "state"), text_of(s, "why"));
+	print_stderr(rv_field(s, "stderr"));
+	return complain("%s is %s: %s", rv_field_text(s, "name"), rv_field_text(s, "state"),
+		rv_field_text(s, "why"));
 }
 
 /* ---- which service ---- */
@@ -170,7 +158,7 @@ static int judge(const cJSON *result)
 /* If that is what the service runs, it would ask for itself for ever. */
 static bool is_ourselves(const cJSON *service)
 {
-	const cJSON *pid = member(service, "pid");
+	const cJSON *pid = rv_field(service, "pid");
 
 	return cJSON_IsNumber(pid) && (pid->valueint == getpid() || pid->valueint == getppid());
 }
@@ -181,13 +169,13 @@ static const char *choose(const cJSON *status)
 	const cJSON *s, *found = NULL, *named = NULL;
 	int count = 0;
 
-	cJSON_ArrayForEach(s, member(member(status, "result"), "services"))
+	cJSON_ArrayForEach(s, rv_field(rv_field(status, "result"), "services"))
 	{
-		if (strcmp(text_of(s, "plugin"), PLUGIN) != 0)
+		if (strcmp(rv_field_text(s, "plugin"), PLUGIN) != 0)
 			continue;
 		found = s;
 		count++;
-		if (!strcmp(text_of(s, "name"), PLUGIN))
+		if (!strcmp(rv_field_text(s, "name"), PLUGIN))
 			named = s;
 	}
 	if (count > 1)
@@ -196,9 +184,9 @@ static const char *choose(const cJSON *status)
 		complain("this is the command that asks reeve to start %s, and %s runs it: its "
 			 "`command` "
 			 "must name the gateway itself, by its path",
-			text_of(found, "name"), text_of(found, "name"));
+			rv_field_text(found, "name"), rv_field_text(found, "name"));
 	else if (found)
-		return text_of(found, "name");
+		return rv_field_text(found, "name");
 	else if (count)
 		complain("%d services have the plugin " PLUGIN ", and none has that name", count);
 	else
@@ -246,7 +234,7 @@ static int start(struct rv_call *call, const struct wish *w)
 		answer = ask(
 			call, &request, RV_NEVER, &status); /* the service has its own bounds */
 	if (answer)
-		status = judge(member(answer, "result"));
+		status = judge(rv_field(answer, "result"));
 	cJSON_Delete(answer);
 	cJSON_Delete(list);
 	rv_buf_fini(&request);

@@ -2,7 +2,7 @@ bin_PROGRAMS += reevectl
 reevectl_SOURCES = src/ctl/main.c \
 	src/ctl/call.c src/ctl/call.h \
 	src/ctl/fault.c src/ctl/fault.h \
-	src/ctl/events.c \
+	src/ctl/events.c src/ctl/field.h \
 	src/ctl/given.c src/ctl/given.h \
 	src/ctl/logs.c \
 	src/ctl/show.c src/ctl/show.h \
@@ -14,7 +14,7 @@ EXTRA_DIST += src/ctl/README.md
 # Not in bindir: a real gateway may have that name there. An image puts a link where its SDK looks.
 reevelibexecdir = $(libexecdir)/reeve
 reevelibexec_PROGRAMS = mcp-gateway
-mcp_gateway_SOURCES = src/ctl/gateway.c \
+mcp_gateway_SOURCES = src/ctl/gateway.c src/ctl/field.h \
 	src/ctl/call.c src/ctl/call.h \
 	src/ctl/fault.c src/ctl/fault.h \
 	src/ctl/words.h

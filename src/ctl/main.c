@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "ctl/call.h"
+#include "ctl/field.h"
 #include "ctl/show.h"
 #include "ctl/words.h"
 #include "sys/clock.h"
@@ -14,11 +13,6 @@
 
 #define PING_ID 0
 #define PING	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"version\"}\n"
-
-static const cJSON *member(const cJSON *o, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(o, key);
-}
 
 static void print_json(const cJSON *value)
 {
@@ -31,7 +25,7 @@ static void print_json(const cJSON *value)
 
 static int status_of_error(const cJSON *error)
 {
-	const cJSON *code = member(error, "code");
+	const cJSON *code = rv_field(error, "code");
 
 	switch (cJSON_IsNumber(code) ? code->valueint : 0) {
 	case RV_RPC_PARAMS: return CTL_USAGE;
@@ -47,8 +41,8 @@ static int status_of_error(const cJSON *error)
 /* An error has one form, whoever found it. */
 static int show_error(const struct rv_words *w, const cJSON *error)
 {
-	const cJSON *message = member(error, "message");
-	const cJSON *class = member(member(error, "data"), "class");
+	const cJSON *message = rv_field(error, "message");
+	const cJSON *class = rv_field(rv_field(error, "data"), "class");
 	struct rv_fault f;
 
 	rv_fault_set(&f, status_of_error(error),
@@ -98,7 +92,7 @@ static void follow(const struct rv_words *w, struct rv_call *c, struct rv_pages 
 
 	while (rv_call_line(c, RV_NEVER, &line) == RV_GOT_LINE) {
 		cJSON *note = cJSON_Parse(line);
-		const cJSON *params = member(note, "params");
+		const cJSON *params = rv_field(note, "params");
 
 		if (params && w->verb == RV_VERB_EVENTS)
 			rv_show_event(w, params);
@@ -157,7 +151,7 @@ static int watch_end(const struct rv_words *w, struct rv_call *c, const cJSON *r
 
 static int use_answer(const struct rv_words *w, struct rv_call *c, const cJSON *answer)
 {
-	const cJSON *error = member(answer, "error"), *result = member(answer, "result");
+	const cJSON *error = rv_field(answer, "error"), *result = rv_field(answer, "result");
 
 	if (error)
 		return show_error(w, error);
@@ -180,7 +174,7 @@ static int await(const struct rv_words *w, struct rv_call *c)
 
 	while ((got = rv_call_line(c, until, &line)) == RV_GOT_LINE) {
 		cJSON *answer = cJSON_Parse(line);
-		const cJSON *id = member(answer, "id");
+		const cJSON *id = rv_field(answer, "id");
 		int status;
 
 		if (!cJSON_IsNumber(id) || id->valueint != PING_ID) {

@@ -9,29 +9,11 @@
 
 #include "base/names.h"
 #include "base/text.h"
-
-static const char *text_of(const cJSON *o, const char *key)
-{
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
-
-	return cJSON_IsString(v) ? v->valuestring : "";
-}
+#include "ctl/field.h"
 
 static bool is_number(const cJSON *o, const char *key)
 {
-	return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(o, key));
-}
-
-static double number_of(const cJSON *o, const char *key)
-{
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : 0;
-}
-
-static bool is_true(const cJSON *o, const char *key)
-{
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, key));
+	return cJSON_IsNumber(rv_field(o, key));
 }
 
 /* --- exit statuses ----------------------------------------------------------------------------- */
@@ -41,9 +23,9 @@ static int worst_outcome(const cJSON *result)
 	const cJSON *s;
 	bool late = false, not_ready = false;
 
-	cJSON_ArrayForEach(s, cJSON_GetObjectItemCaseSensitive(result, "services"))
+	cJSON_ArrayForEach(s, rv_field(result, "services"))
 	{
-		const char *outcome = text_of(s, "outcome");
+		const char *outcome = rv_field_text(s, "outcome");
 
 		if (!strcmp(outcome, "failed"))
 			return CTL_FAILED;
@@ -71,15 +53,15 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_STATUS:
 		if (w->name_count)
 			cJSON_ArrayForEach(s,
-				cJSON_GetObjectItemCaseSensitive(result,
-					"services")) if (!is_good_state(text_of(s,
+				rv_field(result,
+					"services")) if (!is_good_state(rv_field_text(s,
 								 "state"))) return CTL_NOT_READY;
 		return CTL_OK;
 	case RV_VERB_WAIT:
 		status = worst_outcome(result);
-		return status || is_true(result, "ok") ? status
-			: !strcmp(text_of(result, "boot"), "under-way") ||
-				!strcmp(text_of(result, "boot"), "not-yet")
+		return status || rv_field_is_true(result, "ok") ? status
+			: !strcmp(rv_field_text(result, "boot"), "under-way") ||
+				!strcmp(rv_field_text(result, "boot"), "not-yet")
 			? CTL_TIMEOUT
 			: CTL_NOT_READY;
 	case RV_VERB_START:
@@ -88,7 +70,7 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return worst_outcome(result);
-	case RV_VERB_CHECK: return is_true(result, "ok") ? CTL_OK : CTL_FAILED;
+	case RV_VERB_CHECK: return rv_field_is_true(result, "ok") ? CTL_OK : CTL_FAILED;
 	case RV_VERB_LOGS:
 	case RV_VERB_WHY:
 	case RV_VERB_EVENTS:
@@ -122,9 +104,9 @@ static void add_exit(struct rv_buf *to, const cJSON *e)
 	rv_exit exit = RV_EXIT_UNKNOWN;
 
 	if (is_number(e, "code"))
-		exit = (rv_exit)number_of(e, "code");
+		exit = (rv_exit)rv_field_number(e, "code");
 	else if (is_number(e, "number"))
-		exit = RV_EXIT_SIGNAL((rv_exit)number_of(e, "number"));
+		exit = RV_EXIT_SIGNAL((rv_exit)rv_field_number(e, "number"));
 	if (exit != RV_EXIT_UNKNOWN)
 		rv_buf_str(to, rv_exit_text(exit, how, sizeof(how)));
 }
@@ -132,8 +114,8 @@ static void add_exit(struct rv_buf *to, const cJSON *e)
 /* One sentence: why it is where it is, or how the last life ended. */
 static void add_last(struct rv_buf *to, const cJSON *s)
 {
-	const char *why = text_of(s, "why"), *other = text_of(s, "other");
-	const char *detail = text_of(s, "detail"), *state = text_of(s, "state");
+	const char *why = rv_field_text(s, "why"), *other = rv_field_text(s, "other");
+	const char *detail = rv_field_text(s, "detail"), *state = rv_field_text(s, "state");
 
 	if (*detail)
 		first_line(to, detail);
@@ -142,12 +124,12 @@ static void add_last(struct rv_buf *to, const cJSON *s)
 	else if (*why)
 		rv_buf_fmt(to, "%s%s%s", why, *other ? ": " : "", other);
 	else
-		add_exit(to, cJSON_GetObjectItemCaseSensitive(s, "exit"));
-	if (is_true(s, "unproven") && !strcmp(state, "ready"))
+		add_exit(to, rv_field(s, "exit"));
+	if (rv_field_is_true(s, "unproven") && !strcmp(state, "ready"))
 		rv_buf_fmt(to, "%sunproven", to->len ? "; " : "");
-	if (is_true(s, "disabled"))
+	if (rv_field_is_true(s, "disabled"))
 		rv_buf_fmt(to, "%splugin disabled", to->len ? "; " : "");
-	if (is_true(s, "paused"))
+	if (rv_field_is_true(s, "paused"))
 		rv_buf_fmt(to, "%spaused", to->len ? "; " : "");
 	if (!to->len)
 		rv_buf_str(to, "-");
@@ -155,16 +137,16 @@ static void add_last(struct rv_buf *to, const cJSON *s)
 
 static void fill_row(struct row *r, const cJSON *s)
 {
-	*r = (struct row){.name = text_of(s, "name"),
-		.state = text_of(s, "state"),
+	*r = (struct row){.name = rv_field_text(s, "name"),
+		.state = rv_field_text(s, "state"),
 		.pid = "-",
 		.uptime = "-"};
 	if (is_number(s, "pid"))
-		snprintf(r->pid, sizeof(r->pid), "%.0f", number_of(s, "pid"));
+		snprintf(r->pid, sizeof(r->pid), "%.0f", rv_field_number(s, "pid"));
 	if (is_number(s, "uptime_ms"))
-		rv_text_ago(
-			(rv_time)number_of(s, "uptime_ms") * RV_MS, r->uptime, sizeof(r->uptime));
-	snprintf(r->restarts, sizeof(r->restarts), "%.0f", number_of(s, "restarts"));
+		rv_text_ago((rv_time)rv_field_number(s, "uptime_ms") * RV_MS, r->uptime,
+			sizeof(r->uptime));
+	snprintf(r->restarts, sizeof(r->restarts), "%.0f", rv_field_number(s, "restarts"));
 	add_last(&r->last, s);
 }
 
@@ -246,13 +228,13 @@ static void print_table(const struct row *rows, size_t n)
 /* The lines of a detail that the table has no room for. */
 static void print_detail(const cJSON *s)
 {
-	const char *detail = text_of(s, "detail");
+	const char *detail = rv_field_text(s, "detail");
 	struct rv_buf text = {0};
 
 	if (!strchr(detail, '\n'))
 		return;
 	rv_text_visible(&text, detail, strlen(detail));
-	printf("\n%s: %s\n", text_of(s, "name"), rv_buf_text(&text));
+	printf("\n%s: %s\n", rv_field_text(s, "name"), rv_buf_text(&text));
 	rv_buf_fini(&text);
 }
 
@@ -260,9 +242,10 @@ static void print_detail(const cJSON *s)
 static void print_sandbox(FILE *to, const char *before, const cJSON *result)
 {
 	struct rv_buf text = {0};
-	const char *sentence = text_of(result, "sentence");
+	const char *sentence = rv_field_text(result, "sentence");
 
-	if (!is_true(result, "degraded") && strcmp(text_of(result, "boot"), "failed") != 0)
+	if (!rv_field_is_true(result, "degraded") &&
+		strcmp(rv_field_text(result, "boot"), "failed") != 0)
 		return;
 	rv_text_visible(&text, sentence, strlen(sentence));
 	if (text.len)
@@ -272,7 +255,7 @@ static void print_sandbox(FILE *to, const char *before, const cJSON *result)
 
 int rv_show_status(const struct rv_words *w, const cJSON *result)
 {
-	const cJSON *s, *services = cJSON_GetObjectItemCaseSensitive(result, "services");
+	const cJSON *s, *services = rv_field(result, "services");
 	size_t n = (size_t)cJSON_GetArraySize(services), i = 0;
 	struct row *rows = calloc(n + 1, sizeof(*rows));
 
@@ -296,11 +279,11 @@ static void print_good(const struct rv_words *w, const cJSON *s)
 {
 	if (w->verb == RV_VERB_WAIT || w->verb == RV_VERB_SIGNAL)
 		return; /* nothing to say is the best answer */
-	printf("%s: %s", text_of(s, "name"), text_of(s, "state"));
+	printf("%s: %s", rv_field_text(s, "name"), rv_field_text(s, "state"));
 	if (is_number(s, "pid"))
-		printf(", pid %.0f", number_of(s, "pid"));
-	if (*text_of(s, "why"))
-		printf(" (%s)", text_of(s, "why"));
+		printf(", pid %.0f", rv_field_number(s, "pid"));
+	if (*rv_field_text(s, "why"))
+		printf(" (%s)", rv_field_text(s, "why"));
 	putchar('\n');
 }
 
@@ -325,17 +308,17 @@ static void print_stderr(const cJSON *part)
 
 static void print_bad(const struct rv_words *w, const cJSON *s)
 {
-	const char *why = text_of(s, "why");
-	bool late = !strcmp(text_of(s, "outcome"), "timeout");
+	const char *why = rv_field_text(s, "why");
+	bool late = !strcmp(rv_field_text(s, "outcome"), "timeout");
 	struct rv_buf text = {0};
 
 	rv_text_visible(&text, why, strlen(why));
 	fprintf(stderr, "reevectl: cannot %s%s %s: %s%s%s%s\n", rv_verb_name(w->verb),
-		w->verb == RV_VERB_WAIT ? " for" : "", text_of(s, "name"),
-		late ? "timed out, it is still " : "", text_of(s, "state"), text.len ? ": " : "",
-		rv_buf_text(&text));
+		w->verb == RV_VERB_WAIT ? " for" : "", rv_field_text(s, "name"),
+		late ? "timed out, it is still " : "", rv_field_text(s, "state"),
+		text.len ? ": " : "", rv_buf_text(&text));
 	rv_buf_fini(&text);
-	print_stderr(cJSON_GetObjectItemCaseSensitive(s, "stderr"));
+	print_stderr(rv_field(s, "stderr"));
 }
 
 int rv_show_results(const struct rv_words *w, const cJSON *result)
@@ -343,9 +326,9 @@ int rv_show_results(const struct rv_words *w, const cJSON *result)
 	const cJSON *s;
 	int status = rv_show_exit(w, result), bad = 0;
 
-	cJSON_ArrayForEach(s, cJSON_GetObjectItemCaseSensitive(result, "services"))
+	cJSON_ArrayForEach(s, rv_field(result, "services"))
 	{
-		if (is_true(s, "ok")) {
+		if (rv_field_is_true(s, "ok")) {
 			print_good(w, s);
 		} else {
 			print_bad(w, s);
@@ -356,7 +339,7 @@ int rv_show_results(const struct rv_words *w, const cJSON *result)
 		print_sandbox(stderr, "reevectl: ", result);
 	if (status && !bad)
 		fprintf(stderr, "reevectl: the sandbox is not ready: its boot is %s\n",
-			text_of(result, "boot"));
+			rv_field_text(result, "boot"));
 	return status;
 }
 
@@ -365,17 +348,18 @@ int rv_show_results(const struct rv_words *w, const cJSON *result)
 /* As `reeve check` prints it. */
 static void print_complaint(FILE *to, const cJSON *c)
 {
-	fputs(text_of(c, "file"), to);
+	fputs(rv_field_text(c, "file"), to);
 	if (is_number(c, "line"))
-		fprintf(to, ":%.0f:%.0f", number_of(c, "line"), number_of(c, "column"));
-	fprintf(to, "%s%s%s\n", *text_of(c, "file") ? ": " : "",
-		is_true(c, "warning") ? "warning: " : "", text_of(c, "text"));
+		fprintf(to, ":%.0f:%.0f", rv_field_number(c, "line"), rv_field_number(c, "column"));
+	fprintf(to, "%s%s%s\n", *rv_field_text(c, "file") ? ": " : "",
+		rv_field_is_true(c, "warning") ? "warning: " : "", rv_field_text(c, "text"));
 }
 
 int rv_show_check(const cJSON *result)
 {
-	const cJSON *c, *complaints = cJSON_GetObjectItemCaseSensitive(result, "complaints");
-	double errors = number_of(result, "errors"), warnings = number_of(result, "warnings");
+	const cJSON *c, *complaints = rv_field(result, "complaints");
+	double errors = rv_field_number(result, "errors"),
+	       warnings = rv_field_number(result, "warnings");
 	FILE *to = errors > 0 ? stderr : stdout;
 
 	cJSON_ArrayForEach(c, complaints) print_complaint(to, c);
@@ -393,32 +377,32 @@ int rv_show_check(const cJSON *result)
 
 int rv_show_plan(const cJSON *result)
 {
-	fputs(text_of(result, "text"), stdout);
+	fputs(rv_field_text(result, "text"), stdout);
 	return CTL_OK;
 }
 
 static void print_bound(const cJSON *option, const char *key, const char *before)
 {
 	if (is_number(option, key))
-		printf("%s%.0f", before, number_of(option, key));
+		printf("%s%.0f", before, rv_field_number(option, key));
 	else
-		printf("%s%s", before, text_of(option, key));
+		printf("%s%s", before, rv_field_text(option, key));
 }
 
 static void print_option(const cJSON *o)
 {
 	bool ranged = cJSON_HasObjectItem(o, "min");
 
-	printf("  %s (%s", text_of(o, "name"), text_of(o, "type"));
+	printf("  %s (%s", rv_field_text(o, "name"), rv_field_text(o, "type"));
 	if (ranged) {
 		print_bound(o, "min", ", ");
 		print_bound(o, "max", "..");
 	}
-	if (*text_of(o, "default"))
-		printf(", default %s", text_of(o, "default"));
-	if (*text_of(o, "env"))
-		printf(", $%s", text_of(o, "env"));
-	printf(")\n      %s\n", text_of(o, "summary"));
+	if (*rv_field_text(o, "default"))
+		printf(", default %s", rv_field_text(o, "default"));
+	if (*rv_field_text(o, "env"))
+		printf(", $%s", rv_field_text(o, "env"));
+	printf(")\n      %s\n", rv_field_text(o, "summary"));
 }
 
 int rv_show_plugins(const cJSON *result)
@@ -426,14 +410,14 @@ int rv_show_plugins(const cJSON *result)
 	const cJSON *p, *o;
 	bool first = true;
 
-	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(result, "plugins"))
+	cJSON_ArrayForEach(p, rv_field(result, "plugins"))
 	{
-		printf("%s%s: %s\n", first ? "" : "\n", text_of(p, "name"), text_of(p, "summary"));
+		printf("%s%s: %s\n", first ? "" : "\n", rv_field_text(p, "name"),
+			rv_field_text(p, "summary"));
 		first = false;
-		if (*text_of(p, "error"))
-			printf("  %s\n", text_of(p, "error"));
-		cJSON_ArrayForEach(o, cJSON_GetObjectItemCaseSensitive(p, "options"))
-			print_option(o);
+		if (*rv_field_text(p, "error"))
+			printf("  %s\n", rv_field_text(p, "error"));
+		cJSON_ArrayForEach(o, rv_field(p, "options")) print_option(o);
 	}
 	return CTL_OK;
 }
@@ -442,8 +426,8 @@ int rv_show_version(const cJSON *result)
 {
 	char up[32];
 
-	rv_text_ago((rv_time)number_of(result, "uptime_ms") * RV_MS, up, sizeof(up));
-	printf("reeve %s, pid %.0f, up %s\n", text_of(result, "version"), number_of(result, "pid"),
-		up);
+	rv_text_ago((rv_time)rv_field_number(result, "uptime_ms") * RV_MS, up, sizeof(up));
+	printf("reeve %s, pid %.0f, up %s\n", rv_field_text(result, "version"),
+		rv_field_number(result, "pid"), up);
 	return CTL_OK;
 }
