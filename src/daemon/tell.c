@@ -299,7 +299,7 @@ void rv_tell_state(const struct rv_hands *h, const struct rv_look *look, const c
 		break;
 	case RV_EXITED:
 		rv_say(RV_INFO, name,
-			h->service->type == RV_TASK
+			h->service->type == RV_TASK || h->service->is_command
 				? "finished"
 				: "ended by itself with 0: it is not started again");
 		break;

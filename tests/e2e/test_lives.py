@@ -145,6 +145,12 @@ def test_a_command_is_the_last_service_and_its_status_is_ours(reeve):
     assert r.stderr.index("db: ready") < r.stderr.index("main")
 
 
+def test_a_command_that_ends_well_has_finished(reeve):
+    r = reeve("services: {db: {command: [/bin/sleep, '1000']}}", args=("--", "/bin/true"))
+    assert r.wait() == 0
+    assert "reeve: main: finished" in r.stderr
+
+
 #
 def test_signals_are_forwarded_to_the_command(reeve):
     r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
