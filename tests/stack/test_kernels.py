@@ -121,12 +121,14 @@ def test_the_sample_interpreter_leaves_no_kernel_when_it_is_killed(alone):
     ends_clean(s)
 
 
-# under PID 1 and under a subreaper, where older kernels do not end by themselves
+# kernels are in sessions of their own. Newer ones end by themselves when their server has, but one that is stopped cannot.
 def test_a_jupyter_that_is_killed_leaves_no_kernel(fresh):
-    s = fresh(files={"fewer.yaml": FEWER})
-    s.wait_ready(60)
+    soon = "services: {jupyter: {stop: {steps: [{signal: TERM, timeout: 500ms}]}}}\n"
+    s = fresh(files={"fewer.yaml": FEWER, "soon.yaml": soon})
+    with_a_notebook(s)
     before = s.processes("ipykernel_launcher")
-    assert len(before) == 1
+    assert len(before) == 2
+    os.kill(before[0], signal.SIGSTOP)
     kill(s, "jupyter")
     assert not [pid for pid in before if harness.alive(pid)]
     s.wait_ready(60)
