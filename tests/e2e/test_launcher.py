@@ -267,11 +267,11 @@ services:
   other: {command: [/bin/sh, -c, 'echo $$ > stale.pid; exec sleep 1000'], working-dir: "${env.TMPDIR}",
           ready: {exec: [/usr/bin/test, -s, "${env.TMPDIR}/stale.pid"]}}
   stale: {type: launcher, main-pid: {file: "${env.TMPDIR}/stale.pid"}, working-dir: "${env.TMPDIR}", needs: [other],
-          command: [/bin/sh, -c, '(sleep 0.3; echo $$; exec sleep 1000) & echo $! > mine; exit 0'], ready: {timeout: 1s}, restart: never}
+          command: [/bin/sh, -c, '(sleep 0.3; echo $$; exec sleep 1000) & echo $! > mine; exit 0'], ready: {timeout: 4s}, restart: never}
   another: {type: launcher, main-pid: {file: "${env.TMPDIR}/another.pid"}, working-dir: "${env.TMPDIR}", needs: [other],
-          command: [/bin/sh, -c, 'sleep 1000 & cp stale.pid another.pid'], ready: {timeout: 1s}, restart: never}
+          command: [/bin/sh, -c, 'sleep 1000 & cp stale.pid another.pid'], ready: {timeout: 4s}, restart: never}
   nonsense: {type: launcher, main-pid: {file: "${env.TMPDIR}/nonsense.pid"}, working-dir: "${env.TMPDIR}",
-          command: [/bin/sh, -c, 'sleep 1000 & echo 12x > nonsense.pid'], ready: {timeout: 1s}, restart: never}
+          command: [/bin/sh, -c, 'sleep 1000 & echo 12x > nonsense.pid'], ready: {timeout: 4s}, restart: never}
   good: {type: launcher, main-pid: {file: "${env.TMPDIR}/good.pid"}, working-dir: "${env.TMPDIR}",
           command: [/bin/sh, -c, '(sleep 0.2; exec sleep 1000) & p=$!; (sleep 0.1; echo $p > good.pid) & exit 0']}
 reeve: {on-boot-failure: continue}
@@ -282,7 +282,7 @@ reeve: {on-boot-failure: continue}
                       ("another", "another.pid names pid %s (sleep), which is no process of this service" % r.read("stale.pid").strip()),
                       ("nonsense", "there is no pid in pid file")):
         assert r.wait_state(name, "failed")
-        line = [x for x in r.stderr.splitlines() if "%s: failed: its daemon was not found within 1s" % name in x][0]
+        line = [x for x in r.stderr.splitlines() if "%s: failed: its daemon was not found within 4s" % name in x][0]
         assert why in line, line
     assert r.service("other")["state"] == "ready", "whom a file names wrongly is left alone"
     assert end(r, way) == 0
