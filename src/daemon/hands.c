@@ -387,6 +387,8 @@ enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w)
 	free(h->probe_why);
 	h->probe_why = NULL;
 	h->facts.pid = h->facts.daemon = pid;
+	if (h->notify)
+		rv_notify_spawned(h->notify, pid);
 	h->facts.exit = RV_EXIT_UNKNOWN;
 	rv_say(RV_DEBUG, h->service->name, "its daemon is pid %d", (int)pid);
 	return got;

@@ -31,6 +31,7 @@ struct rv_notify {
 	uint64_t generation;
 	uid_t uid; /* that it was started as */
 	pid_t main;
+	bool launches; /* main is a launcher: who its daemon will be is not known yet */
 	struct ev_io io;
 	struct ev_timer pause;
 	rv_time window; /* when it began */
@@ -76,7 +77,7 @@ static bool is_of_life(const struct rv_notify *n, const struct ucred *who)
 		return false;
 	if (who->pid == n->main)
 		return true;
-	if (n->service->ready.notify == RV_NOTIFY_MAIN)
+	if (n->service->ready.notify == RV_NOTIFY_MAIN && !n->launches)
 		return false;
 	return rv_reaper_owns(n->env->reaper, n->service->id, who->pid) ||
 		(who->uid == n->uid && has_ended(who->pid));
@@ -333,6 +334,7 @@ const char *rv_notify_variable(const struct rv_notify *n)
 
 void rv_notify_spawned(struct rv_notify *n, pid_t pid)
 {
+	n->launches = n->service->type == RV_LAUNCHER && !n->main;
 	n->main = pid;
 }
 

@@ -45,7 +45,7 @@ struct rv_notify *rv_notify_open(const struct rv_notify_env *env, const struct r
 	uint64_t generation, const struct rv_ident *who, struct rv_err *e);
 /* "NOTIFY_SOCKET=..." for the child; valid until close. */
 const char *rv_notify_variable(const struct rv_notify *n);
-/* The main process. */
+/* The main process, and each that follows it. */
 void rv_notify_spawned(struct rv_notify *n, pid_t pid);
 /* Reads what has come by now, at most a burst: before its end is told, so that last words are heard. */
 void rv_notify_drain(struct rv_notify *n);

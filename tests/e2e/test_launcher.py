@@ -234,6 +234,35 @@ time.sleep(1000)
     r.wait_ready(timeout=15)
 
 
+# With `main` the daemon is meant, and before it is known who that is, whoever the launcher started
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_daemon_may_say_that_it_is_ready_where_only_the_main_process_may(reeve, when):
+    r = reeve("""
+services:
+  a: {type: launcher, ready: {notify: main}, working-dir: "${env.TMPDIR}", command: [/usr/bin/python3, -S, says.py, %s]}
+""" % when, args=("-v",), files={"says.py": """
+import os, socket, sys, time
+early = sys.argv[1] == 'before'
+said, say = os.pipe()
+if os.fork():
+    if early:
+        os.read(said, 1)
+    os._exit(0)
+os.setsid()
+while not early and not os.path.exists('go'):
+    time.sleep(0.02)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.connect(os.environ['NOTIFY_SOCKET'])
+s.send(b'READY=1')
+os.write(say, b'x')
+time.sleep(1000)
+"""})
+    if when == "after":
+        r.wait_text("a: its daemon is pid")
+        open(r.path("go"), "w").close()
+    r.wait_ready(timeout=15)
+
+
 def test_its_end_alone_is_enough_when_that_is_asked_for(gateway):
     r = gateway(starting_ms=60000, service={"ready": {"exit": True}})
     r.wait_ready()
