@@ -393,9 +393,13 @@ static int unix_socket(struct world *w, int type)
 static void a_unix_socket_is_ready_when_somebody_listens(void **state)
 {
 	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	/* The listener is this process, as reeve is of one that it holds for the service. */
+	static const struct rv_listen held = {.family = RV_UNIX, .backlog = 1};
 	struct world *w = *state;
 	char why[200];
 
+	w->service.listen = &held;
+	w->service.listen_count = 1;
 	for (size_t i = 0; i < 2; i++) {
 		int fd = unix_socket(w, types[i]);
 
