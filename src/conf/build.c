@@ -98,6 +98,28 @@ static void settle_readiness(struct rv_detail *d)
 	d->node.proof = d->s.has_ready ? RV_PROOF_PROBE : RV_PROOF_NONE;
 }
 
+/* Its plugin's probe is the check that need not be written. */
+static void settle_health(struct rv_read *r, struct rv_detail *d)
+{
+	struct rv_check *k = d->health;
+
+	if (!k)
+		return;
+	k->plugin = !has_check(k) && (d->node.hooks & RV_HAS(RV_HOOK_PROBE));
+	d->s.health = k;
+	if (!has_check(k) && !k->plugin && d->s.table && !d->s.table->error)
+		rv_complain(r->c, k->at,
+			"health of service '%s' has nothing to ask: give it http, tcp, unix, file "
+			"or "
+			"exec, for its plugin has no probe",
+			d->s.name);
+	if (d->type == RV_TASK)
+		rv_complain(r->c, k->at,
+			"health of service '%s' is for what runs on: a task is there when it has "
+			"ended",
+			d->s.name);
+}
+
 /* The address of a UNIX socket has room for so many bytes. */
 static void check_notify_path(
 	struct rv_read *r, const struct rv_whole *w, const struct rv_detail *d)
@@ -142,6 +164,7 @@ static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
 	bool ends_us = w->top.exit_from && !strcmp(w->top.exit_from, d->s.name);
 
 	settle_readiness(d);
+	settle_health(r, d);
 	check_notify_path(r, w, d);
 	settle_log(r, d, w->top.log_dir);
 	if (d->node.hooks)
@@ -282,6 +305,8 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 		KEEP(d->s.group_at);
 		KEEP(d->s.groups_at);
 		KEEP(d->s.ready.at);
+		if (d->health)
+			KEEP(d->health->at);
 		KEEP(d->command_at);
 		KEEP(d->plugin_at);
 		KEEP(d->if_running_at);

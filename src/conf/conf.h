@@ -195,6 +195,8 @@ struct rv_service {
 	struct rv_check
 		ready; /* plugin set when the plugin's probe is in force; else what is set */
 	bool has_ready; /* anything proves it */
+	const struct rv_check
+		*health; /* asked again and again while it is ready; NULL: nothing is */
 	struct rv_log_conf log;
 	const struct rv_option *options;
 	size_t option_count;

@@ -130,6 +130,8 @@ static uint64_t tuning(const struct rv_detail *d)
 
 	h = hash_text(mix(mix(h, d->s.main_pid.by), d->s.main_pid.port), d->s.main_pid.file);
 
+	if (d->health)
+		h = mix(hash_ready(h, d->health), (uint64_t)d->health->attempt_timeout);
 	for (uint32_t i = 0; i < n->step_count; i++) {
 		h = mix(mix(h, (uint64_t)d->steps[i].signal), d->steps[i].to);
 		h = mix(h, (uint64_t)d->steps[i].timeout);

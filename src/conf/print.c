@@ -340,6 +340,7 @@ static void print_service(
 	print_sockets(p, s);
 	print_main_pid(p, s);
 	rv_print_ready(p, s);
+	rv_print_health(p, s, &d->node);
 	print_policy(d, to);
 	print_log(p, &s->log);
 	print_options(p, s);

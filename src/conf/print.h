@@ -18,5 +18,6 @@ void rv_print_word(const struct rv_sheet *p, const char *word);
 void rv_print_argv(const struct rv_sheet *p, const char *const *argv);
 /* printready.c */
 void rv_print_ready(const struct rv_sheet *p, const struct rv_service *s);
+void rv_print_health(const struct rv_sheet *p, const struct rv_service *s, const struct rv_node *n);
 
 #endif

@@ -57,21 +57,11 @@ static void print_kind(const struct rv_sheet *p, const char *kind, const char *t
 	rv_buf_str(p->to, ", ");
 }
 
-void rv_print_ready(const struct rv_sheet *p, const struct rv_service *s)
+static void print_kinds(
+	const struct rv_sheet *p, const struct rv_service *s, const struct rv_check *k)
 {
-	const struct rv_check *k = &s->ready;
 	struct rv_buf *to = p->to;
-	char whole[40], once[40];
 
-	rv_print_label(to, "ready");
-	if (!s->has_ready) {
-		rv_buf_str(to,
-			s->type == RV_TASK		 ? "when it has ended with 0\n"
-				: s->type == RV_LAUNCHER ? "when it has ended with 0 and left a "
-							   "daemon\n"
-							 : "when it runs (nothing proves it)\n");
-		return;
-	}
 	if (k->plugin)
 		rv_buf_fmt(to, "plugin %s, ", s->plugin);
 	if (k->has_fd)
@@ -90,6 +80,38 @@ void rv_print_ready(const struct rv_sheet *p, const struct rv_service *s)
 		rv_print_argv(p, k->exec);
 		rv_buf_str(to, ", ");
 	}
+}
+
+void rv_print_ready(const struct rv_sheet *p, const struct rv_service *s)
+{
+	const struct rv_check *k = &s->ready;
+	struct rv_buf *to = p->to;
+	char whole[40], once[40];
+
+	rv_print_label(to, "ready");
+	if (!s->has_ready) {
+		rv_buf_str(to,
+			s->type == RV_TASK		 ? "when it has ended with 0\n"
+				: s->type == RV_LAUNCHER ? "when it has ended with 0 and left a "
+							   "daemon\n"
+							 : "when it runs (nothing proves it)\n");
+		return;
+	}
+	print_kinds(p, s, k);
 	rv_buf_fmt(to, "within %s (attempt %s)\n", rv_text_dur(k->timeout, whole, sizeof(whole)),
 		rv_text_dur(k->attempt_timeout, once, sizeof(once)));
+}
+
+void rv_print_health(const struct rv_sheet *p, const struct rv_service *s, const struct rv_node *n)
+{
+	char period[40], once[40];
+
+	if (!s->health)
+		return;
+	rv_print_label(p->to, "health");
+	print_kinds(p, s, s->health);
+	rv_buf_fmt(p->to, "every %s (attempt %s), after %u failures %s\n",
+		rv_text_dur(n->health_period, period, sizeof(period)),
+		rv_text_dur(s->health->attempt_timeout, once, sizeof(once)), n->health_threshold,
+		n->health_restarts ? "restart" : "only shown");
 }

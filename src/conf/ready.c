@@ -88,10 +88,10 @@ static void read_exec(
 #define CHECK_AT(member) offsetof(struct rv_check, member)
 
 /* Asked anew in each attempt. What the service tells once (fd, notify, log-line) only readiness can wait for. */
-#define ASKED_ROWS                                                                           \
+#define ASKED_ROWS(http_keys)                                                                \
 	{"tcp", read_tcp, 0, NULL, 0, 0, NULL, false},                                       \
 		{"unix", read_unix, 0, NULL, 0, 0, NULL, false},                             \
-		{"http", rv_read_http, 0, NULL, 0, 0, &rv_http_table, false},                \
+		{"http", rv_read_http, 0, NULL, 0, 0, http_keys, false},                     \
 		{"file", rv_read_path, CHECK_AT(file), NULL, 0, 0, NULL, false},             \
 		{"exec", read_exec, CHECK_AT(exec), NULL, 0, 0, NULL, false},                \
 	{                                                                                    \
@@ -105,7 +105,7 @@ static const struct rv_row ready_rows[] = {
 	{"log-line", read_log_line, 0, NULL, 0, 0, NULL, false},
 	{"exit", rv_read_bool, CHECK_AT(exit), NULL, 0, 0, NULL, false},
 	{"timeout", rv_read_duration, CHECK_AT(timeout), NULL, RV_MS, LONG_TIME, NULL, false},
-	ASKED_ROWS,
+	ASKED_ROWS(&rv_http_table),
 };
 const struct rv_table rv_ready_table = RV_TABLE(ready_rows);
 
@@ -144,4 +144,72 @@ void rv_service_ready(
 	rv_read_table(r, &rv_ready_table, v, &d->s.ready);
 	if (d->s.ready.fd_auto)
 		d->s.ready.fd = r->ready_fd;
+}
+
+/* --- health ------------------------------------------------------------------------------------ */
+
+struct health {
+	struct rv_check check; /* first: readers of checks fill it */
+	rv_time period;
+	uint32_t threshold;
+	uint8_t on_failure;
+};
+
+static rv_words on_failure_words = {"none", "restart", NULL};
+
+#define HEALTH_AT(member) offsetof(struct health, member)
+static const struct rv_row health_rows[] = {
+	ASKED_ROWS(NULL), /* the keys of http are listed with those of ready */
+	{"period", rv_read_duration, HEALTH_AT(period), NULL, 10 * RV_MS, LONG_TIME, NULL, false},
+	{"threshold", rv_read_uint, HEALTH_AT(threshold), NULL, 1, 1000000, NULL, false},
+	{"on-failure", rv_read_word, HEALTH_AT(on_failure), on_failure_words, 0, 0, NULL, false},
+};
+const struct rv_table rv_health_table = RV_TABLE(health_rows);
+
+/* True: complained about. */
+static bool is_told_once(struct rv_read *r, const struct rv_tree *v)
+{
+	static const char *const once[] = {"fd", "notify", "log-line"};
+	bool any = false;
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct rv_tree *k = rv_tree_get(v, once[i]);
+
+		if (k)
+			rv_read_complain(r, k->at,
+				"cannot be asked by '%s': that is told once and says nothing "
+				"later; it "
+				"belongs to ready",
+				once[i]);
+		any |= k != NULL;
+	}
+	return any;
+}
+
+void rv_service_health(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct health h = {.period = 10 * RV_SEC, .threshold = 3, .on_failure = 1};
+	struct rv_detail *d = to;
+	struct rv_check *k;
+
+	(void)row;
+	if (v->kind == RV_TREE_MAP && is_told_once(r, v))
+		return;
+	h.check.at = v->at;
+	if (!rv_read_table(r, &rv_health_table, v, &h))
+		return;
+	if (h.check.attempt_timeout > h.period)
+		rv_read_complain(r, v->at, "has an attempt-timeout above its period");
+	if (!h.check.attempt_timeout)
+		h.check.attempt_timeout = h.period < 2 * RV_SEC ? h.period : 2 * RV_SEC;
+	h.check.timeout = h.period;
+	k = rv_arena_alloc(r->arena, sizeof(*k));
+	if (!k)
+		return;
+	*k = h.check;
+	d->health = k;
+	d->node.health_period = h.period;
+	d->node.health_threshold = h.threshold;
+	d->node.health_restarts = h.on_failure;
 }

@@ -252,6 +252,7 @@ static const struct rv_row service_rows[] = {
 	{"if-running", read_if_running, 0, if_running_words, 0, 0, NULL, false},
 	{"listen", rv_service_listen, 0, NULL, 0, 0, &rv_listen_table, true},
 	{"ready", rv_service_ready, 0, NULL, 0, 0, &rv_ready_table, false},
+	{"health", rv_service_health, 0, NULL, 0, 0, &rv_health_table, false},
 	{"restart", rv_service_restart, 0, NULL, 0, 0, &rv_restart_table, false},
 	{"start-attempts", rv_read_uint, AT(node.start_attempts), NULL, 1, 1000000, NULL, false},
 	{"on-give-up", rv_read_word, AT(node.give_up_ends), give_up_words, 0, 0, NULL, false},

@@ -34,6 +34,7 @@ struct rv_detail {
 	struct rv_place command_at, plugin_at;
 	uint8_t override_word;
 	bool timeout_given; /* ready.timeout */
+	struct rv_check *health; /* NULL: none */
 };
 
 enum { RV_INHERIT_ALL, RV_INHERIT_NONE, RV_INHERIT_NAMES };
@@ -105,8 +106,8 @@ void rv_print_environment(const struct rv_whole *w, const struct rv_detail *d, s
 extern const struct rv_table rv_listen_table;
 rv_row_reader rv_service_ports, rv_service_listen;
 /* ready.c */
-extern const struct rv_table rv_ready_table;
-rv_row_reader rv_service_ready;
+extern const struct rv_table rv_ready_table, rv_health_table;
+rv_row_reader rv_service_ready, rv_service_health;
 /* Only what gives ready.fd its number: done first, since other keys may refer to it. */
 void rv_service_number_fd(struct rv_read *r, const struct rv_tree *service);
 /* http.c */

@@ -248,15 +248,9 @@ static void put_want(const struct sheet *p, const struct rv_want *w)
 		put_int(p->to, "http_members", w->json_count);
 }
 
-static void put_ready(const struct sheet *p, const struct rv_service *s)
+/* Of an object that the caller goes on with, and ends. */
+static void put_kinds(const struct sheet *p, const struct rv_check *k)
 {
-	const struct rv_check *k = &s->ready;
-
-	put_key(p->to, "ready");
-	if (!s->has_ready) {
-		rv_buf_str(p->to, s->type == RV_DAEMON ? "null" : "{\"exit\":0}");
-		return;
-	}
 	RV_JSON_LIT(p->to, "{\"plugin\":");
 	rv_json_bool(p->to, k->plugin);
 	if (k->has_fd)
@@ -275,8 +269,35 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 		put_key(p->to, "exec");
 		put_words(p, k->exec);
 	}
+}
+
+static void put_ready(const struct sheet *p, const struct rv_service *s)
+{
+	const struct rv_check *k = &s->ready;
+
+	put_key(p->to, "ready");
+	if (!s->has_ready) {
+		rv_buf_str(p->to, s->type == RV_DAEMON ? "null" : "{\"exit\":0}");
+		return;
+	}
+	put_kinds(p, k);
 	put_ms(p->to, "timeout_ms", k->timeout);
 	put_ms(p->to, "attempt_timeout_ms", k->attempt_timeout);
+	RV_JSON_LIT(p->to, "}");
+}
+
+static void put_health(const struct sheet *p, const struct rv_service *s, const struct rv_node *n)
+{
+	put_key(p->to, "health");
+	if (!s->health) {
+		RV_JSON_LIT(p->to, "null");
+		return;
+	}
+	put_kinds(p, s->health);
+	put_ms(p->to, "period_ms", n->health_period);
+	put_ms(p->to, "attempt_timeout_ms", s->health->attempt_timeout);
+	put_int(p->to, "threshold", n->health_threshold);
+	put_str(p->to, "on_failure", n->health_restarts ? "restart" : "none");
 	RV_JSON_LIT(p->to, "}");
 }
 
@@ -402,6 +423,7 @@ void rv_verb_put_planned(
 	put_sockets(&p, s);
 	put_main_pid(&p, s);
 	put_ready(&p, s);
+	put_health(&p, s, n);
 	put_restart(to, n);
 	put_stop(to, conf->plan, n);
 	put_log(&p, &s->log);

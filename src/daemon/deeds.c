@@ -91,7 +91,9 @@ static void do_state(struct rv_engine *g, const struct rv_action *a)
 		rv_say(RV_INFO, h->service->name, "killed: its stop has no steps");
 	else if (look.state != RV_KILLING || !h->asking) /* it was given up, which is told there */
 		rv_tell_state(h, &look, rv_buf_text(&why));
-	if (look.state == RV_READY && !why.len)
+	if (look.state == RV_READY && rv_tell_is_back(&look))
+		rv_buf_str(&why, "ready again");
+	else if (look.state == RV_READY && !why.len)
 		rv_tell_took(&look, &why);
 	remember(g, a, rv_buf_text(&why));
 	if (look.state != RV_STARTING && look.state != RV_ADOPTED)
@@ -137,6 +139,17 @@ static void do_stuck(struct rv_engine *g, const struct rv_action *a)
 	rv_reaper_name(g->world.reaper, a->id, &who);
 	rv_say(RV_ERROR, g->hands[a->id].service->name, "survived KILL: %s", rv_buf_text(&who));
 	rv_buf_fini(&who);
+}
+
+static void do_health(struct rv_engine *g, const struct rv_action *a)
+{
+	struct rv_hands *h = &g->hands[a->id];
+
+	/* That a plugin cannot be asked any more says nothing of the service. */
+	if (h->service->health->plugin && (rv_core_look(g->core, a->id).flags & RV_LOOK_DISABLED))
+		rv_pump_verdict(g, RV_EV_HEALTH, a->id, a->generation, RV_HOOK_PROBE, RV_OK);
+	else if (!rv_hands_health(h, &g->world, a->timeout))
+		rv_say(RV_WARN, h->service->name, "cannot ask for its health: out of memory");
 }
 
 /* When nobody is left, the reaper may say so in this very turn. */
@@ -216,7 +229,7 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 		rv_pump_notify(g, RV_NO_ID);
 		break;
 	case RV_ACT_OVER: do_over(g, a); break;
-	case RV_ACT_HEALTH: /* the keys that ask for these */
-	case RV_ACT_RETIRED: /* do not exist yet */ break;
+	case RV_ACT_HEALTH: do_health(g, a); break;
+	case RV_ACT_RETIRED: break; /* nothing asks for a reload yet */
 	}
 }

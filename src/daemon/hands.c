@@ -267,6 +267,7 @@ static void forget_proof(struct rv_hands *h)
 {
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
+	h->asks_health = false;
 	free(h->probe_why);
 	h->probe_why = NULL;
 	h->waits = NULL;
@@ -448,4 +449,24 @@ void rv_hands_proven(struct rv_hands *h)
 {
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
+}
+
+bool rv_hands_health(struct rv_hands *h, struct rv_world *w, rv_time bound)
+{
+	const struct rv_check *check = h->service->health;
+
+	if (!h->asks_health)
+		rv_hands_proven(h);
+	if (!h->prober)
+		h->prober = rv_prober_create(
+			&w->prober, h->service, h->facts.generation, check, &h->context);
+	if (!h->prober)
+		return false;
+	h->asks_health = true;
+	h->waits = NULL;
+	rv_prober_attempt(h->prober,
+		check->attempt_timeout < bound ? check->attempt_timeout
+			: bound > 20 * RV_MS   ? bound - 5 * RV_MS
+					       : bound);
+	return true;
 }

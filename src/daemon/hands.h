@@ -36,6 +36,7 @@ struct rv_hands {
 	struct rv_facts facts;
 	struct rv_capture *capture;
 	struct rv_prober *prober; /* of the present life; NULL: nothing to prove */
+	bool asks_health; /* what the prober asks is its health, for it has been ready */
 	struct rv_notify *notify; /* of the present life, or of the last; NULL: no ready.notify */
 	const char *
 		waits; /* static: what the last check waited for when it was given up; NULL: nothing */
@@ -107,6 +108,8 @@ void rv_hands_unanswered(struct rv_hands *h);
 /* What proves this life by `check`, from now on; replaces what proved an earlier one. */
 bool rv_hands_prove(
 	struct rv_hands *h, struct rv_world *w, const struct rv_check *check, struct rv_err *e);
+/* One question about its health, by what `health` of the service says. False: memory was refused. */
+bool rv_hands_health(struct rv_hands *h, struct rv_world *w, rv_time bound);
 /* Nothing needs to be proven any more. */
 void rv_hands_proven(struct rv_hands *h);
 

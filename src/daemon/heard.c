@@ -104,6 +104,15 @@ static void guest_probed(
 	h->facts.pid = rv_guest_pid(h->guest);
 }
 
+/* The good answer is the usual one: it costs no memory. */
+static void health_probed(
+	struct rv_engine *g, struct rv_hands *h, enum rv_verdict v, const char *why)
+{
+	if (v != RV_OK || (h->probe_why && *h->probe_why))
+		rv_given_note(h, &h->probe_why, v == RV_OK ? "" : why);
+	rv_pump_verdict(g, RV_EV_HEALTH, h->service->id, h->facts.generation, RV_HOOK_PROBE, v);
+}
+
 static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v, const char *why)
 {
 	struct rv_engine *g = ctx;
@@ -113,6 +122,10 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 		return;
 	if (g->hands[id].guest) {
 		guest_probed(g, &g->hands[id], v, why);
+		return;
+	}
+	if (g->hands[id].asks_health) {
+		health_probed(g, &g->hands[id], v, why);
 		return;
 	}
 	/* Not for ever: a stranger may go, and if the service gives up its exit says more. */

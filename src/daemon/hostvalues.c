@@ -138,6 +138,8 @@ bool rv_host_needed(const struct rv_service *s)
 
 	if (!s->name)
 		return false;
+	if (s->health && (s->health->http_url || s->health->plugin))
+		return true;
 	return s->ready.http_url || (s->ready.plugin && (hooks & RV_HAS(RV_HOOK_PROBE))) ||
 		(hooks &
 			(RV_HAS(RV_HOOK_STOP) | RV_HAS(RV_HOOK_CLEANUP) |

@@ -111,13 +111,16 @@ const char *rv_prober_waits(const struct rv_prober *p)
 
 const char *rv_prober_asks(const struct rv_prober *p)
 {
+	bool health = p->check == p->service->health;
+
 	if (!p->open)
 		return NULL;
 	switch (p->kind) {
-	case KIND_TCP: return "no answer to ready.tcp yet";
-	case KIND_HTTP: return "no answer to ready.http yet";
+	case KIND_TCP: return health ? "no answer to health.tcp" : "no answer to ready.tcp yet";
+	case KIND_HTTP: return health ? "no answer to health.http" : "no answer to ready.http yet";
 	case KIND_PLUGIN: return "no answer to the probe of the plugin yet";
-	case KIND_EXEC: return "ready.exec has not ended yet";
+	case KIND_EXEC:
+		return health ? "health.exec has not ended" : "ready.exec has not ended yet";
 	case KIND_FD:
 	case KIND_NOTIFY:
 	case KIND_LOG:

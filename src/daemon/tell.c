@@ -267,11 +267,20 @@ void rv_tell_took(const struct rv_look *look, struct rv_buf *to)
 	rv_buf_fini(&where);
 }
 
+bool rv_tell_is_back(const struct rv_look *look)
+{
+	return look->state == RV_READY && look->ready && look->since > look->ready;
+}
+
 static void became_ready(const struct rv_hands *h, const struct rv_look *look)
 {
 	struct rv_buf where = {0};
 	char time[40];
 
+	if (rv_tell_is_back(look)) {
+		rv_say(RV_INFO, h->service->name, "ready again (pid %d)", (int)h->facts.pid);
+		return;
+	}
 	parts(look, &where);
 	rv_say(RV_INFO, h->service->name, "ready %s (pid %d%s)%s", took(look, time, sizeof(time)),
 		(int)h->facts.pid, rv_buf_text(&where),

@@ -272,6 +272,8 @@ static void check_as_service(struct verifying *v, struct rv_arena *arena)
 		check_command(v, argv);
 	if (s->ready.exec)
 		check_program(v, s->ready.exec[0], " (of ready.exec)", s->ready.at);
+	if (s->health && s->health->exec)
+		check_program(v, s->health->exec[0], " (of health.exec)", s->health->at);
 	check_folder(v);
 	v->broken |= !dressed;
 	rv_guise_end(&guise);

@@ -175,6 +175,9 @@ SAME_WORD = {
     "owner": "of the control socket, and of a listener",
     "group": "of the control socket, of a listener, and of a service's process",
     "service": "whom a dependency is on",
+    "http": "what shows readiness, and what shows health",
+    "exec": "what shows readiness, and what shows health",
+    "attempt-timeout": "of readiness, and of health",
 }
 
 

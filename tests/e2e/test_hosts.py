@@ -416,3 +416,18 @@ def test_many_asks_wait_for_a_stopped_host_and_none_is_lost(mixed):
     assert not harness.alive(pid), "the stopped one is still there"
     undisturbed(r)
     assert r.term() == 0
+
+
+# ---- health
+
+def test_the_probe_of_a_plugin_is_asked_again_and_again(mixed, tmp_path):
+    flag = tmp_path / "flag"
+    flag.write_text("")
+    r = mixed(["moody"], "  bad: {plugin: moody, options: {flag: %s}, "
+              "health: {period: 50ms, threshold: 1, on-failure: none}}\n" % flag)
+    r.wait_state("bad", "ready")
+    flag.unlink()
+    assert "the flag is not there" in r.wait_state("bad", "unhealthy")["detail"]
+    flag.write_text("")
+    assert r.wait_state("bad", "ready")["generation"] == 1
+    assert r.term() == 0

@@ -219,7 +219,6 @@ static void a_launcher_says_where_its_daemon_is_found(void **state)
 static void keys_that_are_not_built_yet_are_unknown(void **state)
 {
 	(void)state;
-	refuse_key("health: {period: 1s}", 5, "unknown key 'health' in service 'a'");
 	refuse_key("recreate: true", 5, "unknown key 'recreate' in service 'a'");
 	refuse("reeve: {max-timeout: 1m}\nservices: {a: {command: x}}\n",
 		"t.yaml:1:9: unknown key 'max-timeout' in reeve (did you mean 'boot-timeout'?)\n");

@@ -142,6 +142,8 @@ static void methods_that_bring_something_bring_at_least_nothing(void **state)
 
 static void what_cannot_be_asked_is_refused(void **state)
 {
+	struct got g;
+
 	(void)state;
 	refuse_ready("http: \"http://127.0.0.1:99999/\"", 19,
 		"ready.http of service 'a' must be a URL whose port is a number from 1 to 65535, "
@@ -158,8 +160,10 @@ static void what_cannot_be_asked_is_refused(void **state)
 	refuse_ready("http: \"http://[::1/\"", 19,
 		"ready.http of service 'a' must be a URL that names a host, such as "
 		"\"http://127.0.0.1:8080/health\", not \"http://[::1/\"");
-	accept_ready("http: \"http://[::1]:80/?a:b@c\"");
-	accept_ready("http: \"http://user:pw@localhost?x\"");
+	g = accept_ready("http: \"http://[::1]:80/?a:b@c\"");
+	put_away(&g);
+	g = accept_ready("http: \"http://user:pw@localhost?x\"");
+	put_away(&g);
 	refuse_ready("http: {}", 19, "ready.http of service 'a' needs a url");
 	refuse_ready("http: {" URL ", method: get}", 54,
 		"ready.http.method of service 'a' must be GET, HEAD, POST, PUT, PATCH, DELETE or "
@@ -331,9 +335,69 @@ static void a_changed_check_needs_a_new_life(void **state)
 	}
 }
 
+static void health_is_asked_again_and_again(void **state)
+{
+	struct got g = accept(
+		"services:\n"
+		"  a: {command: x, health: {tcp: 80}}\n"
+		"  b: {command: x, health: {exec: [y], file: /f, period: 1s, threshold: 1,\n"
+		"      on-failure: none, attempt-timeout: 500ms}}\n"
+		"  c: {command: x}\n");
+	const struct rv_node *n = g.conf->plan->node;
+	const struct rv_service *s = g.conf->services;
+
+	(void)state;
+	assert_int_equal(n[0].health_period, 10 * RV_SEC);
+	assert_int_equal(n[0].health_threshold, 3);
+	assert_true(n[0].health_restarts);
+	assert_string_equal(s[0].health->tcp, "127.0.0.1:80");
+	assert_int_equal(s[0].health->attempt_timeout, 2 * RV_SEC);
+	assert_false(s[0].has_ready);
+	assert_int_equal(n[1].health_period, RV_SEC);
+	assert_int_equal(n[1].health_threshold, 1);
+	assert_false(n[1].health_restarts);
+	assert_string_equal(s[1].health->exec[0], "y");
+	assert_string_equal(s[1].health->file, "/f");
+	assert_false(s[1].health->file_anew);
+	assert_int_equal(s[1].health->attempt_timeout, 500 * RV_MS);
+	assert_null(s[2].health);
+	assert_int_equal(n[2].health_period, 0);
+	put_away(&g);
+}
+
+static void health_refuses_what_cannot_be_asked_again(void **state)
+{
+	(void)state;
+	refuse("services:\n  a: {command: x, health: {notify: true}}\n",
+		"t.yaml:2:36: health of service 'a' cannot be asked by 'notify': that is told once "
+		"and says nothing later; it belongs to ready\n");
+	refuse("services:\n  a: {command: x, health: {fd: 3, log-line: x}}\n",
+		"t.yaml:2:32: health of service 'a' cannot be asked by 'fd': that is told once and "
+		"says nothing later; it belongs to ready\n"
+		"t.yaml:2:45: health of service 'a' cannot be asked by 'log-line': that is told "
+		"once and says nothing later; it belongs to ready\n");
+	refuse("services:\n  a: {command: x, health: {period: 5s}}\n",
+		"t.yaml:2:27: health of service 'a' has nothing to ask: give it http, tcp, unix, "
+		"file or exec, for its plugin has no probe\n");
+	refuse("services:\n  a: {command: x, type: task, health: {tcp: 1}}\n",
+		"t.yaml:2:39: health of service 'a' is for what runs on: a task is there when it "
+		"has "
+		"ended\n");
+	refuse("services:\n  a: {command: x, health: {tcp: 1, period: 1s, attempt-timeout: 2s}}\n",
+		"t.yaml:2:27: health of service 'a' has an attempt-timeout above its period\n");
+	refuse("services:\n  a: {command: x, health: {tcp: 1, threshold: 0}}\n",
+		"t.yaml:2:47: health.threshold of service 'a' must be a number from 1 to 1000000 "
+		"(without quotes), not 0\n");
+	refuse("services:\n  a: {command: x, health: {tcp: 1, on-failure: stop}}\n",
+		"t.yaml:2:48: health.on-failure of service 'a' must be none or restart, not "
+		"stop\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(health_is_asked_again_and_again),
+		cmocka_unit_test(health_refuses_what_cannot_be_asked_again),
 		cmocka_unit_test(each_kind_alone_proves),
 		cmocka_unit_test(paths_and_lines_are_kept),
 		cmocka_unit_test(a_url_alone_asks_for_2xx),
