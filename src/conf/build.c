@@ -260,6 +260,7 @@ static void publish_top(struct rv_whole *w, const struct rv_draft *d)
 	conf->control_at = w->top.control_at;
 	conf->log_dir = w->top.log_dir;
 	conf->termination_report = w->top.termination_report;
+	conf->max_timeout = w->top.max_timeout;
 	conf->environment = w->top.environment;
 }
 

@@ -210,6 +210,7 @@ struct rv_conf {
 	const char *control_owner, *control_group; /* NULL: ours */
 	struct rv_place control_at;
 	const char *log_dir; /* NULL: services without log.file inherit ours */
+	rv_time max_timeout; /* of a request that waits; 0: what the daemon has of its own */
 	const char *termination_report; /* where the end of reeve is told; NULL: nowhere */
 	const char *const *environment; /* sandbox level */
 	const struct rv_service *services; /* by slot; name NULL for a vacant one */

@@ -370,6 +370,10 @@ static void print_top(const struct rv_conf *conf, struct rv_buf *to)
 	if (p->max_starts)
 		rv_buf_fmt(to, ", %u starts at one time", p->max_starts);
 	rv_buf_str(to, "\n");
+	if (conf->max_timeout) {
+		rv_print_label(to, "requests");
+		rv_buf_fmt(to, "wait %s at most\n", DUR(conf->max_timeout));
+	}
 	rv_print_label(to, "shutdown");
 	rv_buf_fmt(
 		to, "within %s (start grace %s)\n", DUR(p->shutdown_timeout), DUR(p->start_grace));

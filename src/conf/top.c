@@ -113,6 +113,7 @@ static const struct rv_row reeve_rows[] = {
 	{"platform-window", read_platform_window, 0, NULL, 0, LONG_TIME, NULL, false},
 	{"shutdown-timeout", rv_read_duration, AT(shutdown_timeout), NULL, 0, LONG_TIME, NULL,
 		false},
+	{"max-timeout", rv_read_duration, AT(max_timeout), NULL, 0, 600 * RV_SEC, NULL, false},
 	{"start-grace", rv_read_duration, AT(start_grace), NULL, 0, LONG_TIME, NULL, false},
 	{"on-boot-failure", rv_read_word, AT(on_boot_failure), failure_words, 0, 0, NULL, false},
 	{"exit-from", read_exit_from, 0, NULL, 0, 0, NULL, false},

@@ -47,7 +47,7 @@ struct rv_top {
 	const char *control_owner, *control_group;
 	struct rv_place control_at;
 	uint32_t max_starts;
-	rv_time boot_timeout, platform_window, shutdown_timeout, start_grace;
+	rv_time boot_timeout, platform_window, shutdown_timeout, start_grace, max_timeout;
 	struct rv_place boot_timeout_at, platform_window_at; /* line 0: not given */
 	const char *termination_report; /* or NULL */
 	uint8_t on_boot_failure;

@@ -246,18 +246,26 @@ static rv_time own_bound(const struct rv_plan *plan, rv_id id)
 	return sum;
 }
 
+/* No request waits longer, whatever it asks for; nothing else that takes time is shortened by it. */
+static rv_time ceiling(const struct rv_wait *w)
+{
+	rv_time most = rv_engine_conf(w->conn->control->engine)->max_timeout;
+
+	return most > 0 && most < MAX_TIMEOUT ? most : MAX_TIMEOUT;
+}
+
 static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 {
 	const struct rv_plan *plan = rv_engine_conf(w->conn->control->engine)->plan;
-	rv_time bound = PRESET_TIMEOUT;
+	rv_time bound = PRESET_TIMEOUT, most = ceiling(w);
 
 	if (r->has_timeout)
-		return r->timeout < MAX_TIMEOUT ? r->timeout : MAX_TIMEOUT;
+		return r->timeout < most ? r->timeout : most;
 	if (w->whole && plan)
 		bound += plan->boot_timeout;
 	for (size_t i = 0; plan && i < w->count && bound < MAX_TIMEOUT; i++)
 		bound += own_bound(plan, w->entries[i].id);
-	return bound < MAX_TIMEOUT ? bound : MAX_TIMEOUT;
+	return bound < most ? bound : most;
 }
 
 static bool is_there(enum rv_aim aim, enum rv_state s)

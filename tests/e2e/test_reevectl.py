@@ -513,3 +513,18 @@ def test_without_names_all_are_paused_and_orders_work_as_ever(reeve):
     assert r.ctl("resume").returncode == 0
     assert not any("paused" in s for s in r.services().values())
     assert r.term() == 0
+
+
+# --- a ceiling for what clients ask for
+
+def test_no_request_waits_longer_than_the_ceiling_and_a_shorter_one_is_not_lengthened(reeve):
+    r = reeve("reeve: {max-timeout: 300ms, boot-timeout: 0s}" + PAIR)
+    r.wait_ready()
+    for asked in ([], ["--timeout", "60s"]):
+        began = time.monotonic()
+        assert r.ctl("start", "slow", *asked).returncode == 6, asked
+        assert time.monotonic() - began < 30, "capped, where 60s or more were asked for"
+    assert r.ctl("wait", "slow", "--timeout", "50ms").returncode == 6
+    assert r.service("slow")["state"] == "starting", "its own time is not the ceiling's"
+    assert "wait 300ms at most" in r.ctl("plan").stdout
+    assert r.term() == 0

@@ -220,8 +220,8 @@ static void keys_that_are_not_built_yet_are_unknown(void **state)
 {
 	(void)state;
 	refuse_key("recreate: true", 5, "unknown key 'recreate' in service 'a'");
-	refuse("reeve: {max-timeout: 1m}\nservices: {a: {command: x}}\n",
-		"t.yaml:1:9: unknown key 'max-timeout' in reeve (did you mean 'boot-timeout'?)\n");
+	refuse("reeve: {max-timeout: 11m}\nservices: {a: {command: x}}\n",
+		"t.yaml:1:22: reeve.max-timeout must be at most 10m, not 11m\n");
 }
 
 /* Strings are the text between colon and end of line. */
