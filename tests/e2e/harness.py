@@ -66,7 +66,7 @@ def until(what, probe, timeout=10.0, every=0.02):
 
 
 given_ports = set()
-port_range = [10000, 30000]  # run.py gives each of its halves a part of it
+port_range = [10000, 30000]  # run.py gives each third of the stories a part of it
 
 
 def free_port():

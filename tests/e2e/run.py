@@ -21,9 +21,9 @@ def one_line(text):
 class Tap:
     """Turns pytest's reports into TAP as they come."""
 
-    def __init__(self, out, half):
+    def __init__(self, out, third):
         self.out = out
-        self.half = half
+        self.third = third
         self.cases = {}
         self.done = set()
         self.count = 0
@@ -38,11 +38,11 @@ class Tap:
             self.broken.append(report)
 
     def pytest_collection_modifyitems(self, items):
-        """Keeps every other file of the folder, where a half is asked for; a file stays whole."""
-        if self.half is None:
+        """Keeps every third file of the folder, where a third is asked for; a file stays whole."""
+        if self.third is None:
             return
         files = sorted({str(item.fspath) for item in items})
-        items[:] = [item for item in items if files.index(str(item.fspath)) % 2 == self.half]
+        items[:] = [item for item in items if files.index(str(item.fspath)) % 3 == self.third]
 
     def pytest_collection_finish(self, session):
         self.say("1..%d" % (len(session.items) + len(self.broken)))
@@ -80,18 +80,19 @@ class Tap:
             self.say("ok %d - %s (%.1f s)" % (self.count, name, seconds))
 
 
-def main(args, half=None):
-    """half: 0 or 1, so that two programs side by side run all that there is."""
+def main(args, third=None):
+    """third: 0, 1 or 2, so that three programs side by side run all that there is."""
     here = os.path.dirname(os.path.abspath(__file__))
     # TAP has standard output for itself: pytest's own report would be mixed into it.
-    tap = Tap(os.fdopen(os.dup(1), "w"), half)
+    tap = Tap(os.fdopen(os.dup(1), "w"), third)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if half is not None:
+    if third is not None:
         sys.path.insert(0, here)
         import harness
-        # What one half was given and does not listen on yet, the other one must not find free.
+        # What one program was given and does not listen on yet, the others must not find free.
         low, high = harness.port_range
-        harness.port_range[:] = [low, (low + high) // 2] if half == 0 else [(low + high) // 2, high]
+        step = (high - low) // 3
+        harness.port_range[:] = [low + third * step, low + (third + 1) * step]
     wanted = args or [here]
     status = pytest.main(["-p", "no:cacheprovider", "--rootdir", here, "-c", os.devnull,
                           "--confcutdir", os.path.dirname(here), *wanted], plugins=[tap])
