@@ -68,7 +68,7 @@ int rv_session_find(const struct reeve_http *h, const char *path, bool begins,
 	int found = cJSON_IsArray(list) ? 0 : -1;
 	size_t n = strlen(path);
 	const cJSON *one;
-	char spare[RV_SESSION_ID];
+	char spare[RV_SESSION_ID] = "";
 
 	cJSON_ArrayForEach(one, list)
 	{
