@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """How long until the sample sandbox is ready: booted by reeve, and the same four started by hand in dependency order.
 
-    by_hand.py [ROUNDS]        (./dev bench)
+    by_hand.py [ROUNDS]        (./dev bench sandbox)
 
 By hand: envd, Jupyter and the gateway at once, the interpreter when envd and Jupyter are ready; this program asks all of them
 every 5 ms. By reeve: this program only waits for `reevectl wait --ready`, and then finds all of them ready by the same
