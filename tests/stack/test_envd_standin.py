@@ -350,10 +350,46 @@ def test_init_can_lie(envd):
 
 
 @only_standin
-def test_init_can_reset_the_connection(envd):
-    e = envd("-isnotfc", faults="init_reset").up()
-    with pytest.raises((ConnectionError, urllib.error.URLError)):
-        e.init({})
+def test_init_can_lie_for_a_while(envd):
+    e = envd("-isnotfc", faults="init_lie=2").up()
+    assert [e.init({"envVars": {"A": "1"}})[0] for _ in range(2)] == [204] * 2
+    assert "A" not in e.envs()
+    e.init({"envVars": {"A": "1"}})
+    assert e.envs()["A"] == "1"
+
+
+@only_standin
+@pytest.mark.parametrize("fault", ["init_reset", "init_reset=2", "init_hang=2"])
+def test_init_can_break_off_or_say_nothing(envd, fault):
+    e = envd("-isnotfc", faults=fault).up()
+    for _ in range(2):
+        with pytest.raises(OSError):  # reset, or timed out
+            e.ask("POST", "/init", {}, timeout=0.3)
+    if "=" in fault:
+        assert e.init({})[0] == 204
+    assert [json.loads(line)["status"] for line in open(e.folder + "/requests.log")][:2] == [None] * 2
+
+
+@only_standin
+def test_init_can_be_without_its_version(envd):
+    e = envd("-isnotfc", faults="init_no_version").up()
+    status, headers, _ = e.init({})
+    assert (status, headers["X-Envd-Version"]) == (204, None)
+
+
+@only_standin
+def test_connects_can_be_refused_for_a_while_after_it_was_healthy(envd):
+    e = envd("-isnotfc", faults="refuse_ms=200").up()
+    assert e.ask("GET", "/health")[0] == 204
+    assert not e.connects()
+    harness.until("it to listen again", e.connects)
+    assert e.ask("GET", "/health")[0] == 204
+
+
+@only_standin
+def test_envs_can_be_scripted(envd):
+    e = envd("-isnotfc", faults="envs_seq=503x2,404,200").up()
+    assert [e.ask("GET", "/envs")[0] for _ in range(5)] == [503, 503, 404, 200, 200]
 
 
 @only_standin
