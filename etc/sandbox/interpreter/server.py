@@ -2,7 +2,8 @@
 
     uvicorn server:app --app-dir .../interpreter --fd 3
 
-GET /health, GET|POST /contexts, POST /contexts/{id}/restart, DELETE /contexts/{id}, POST /execute (a stream of JSON lines).
+GET /health, GET|POST /contexts, POST /contexts/{id}/restart, DELETE /contexts/{id}, POST /execute (a stream of JSON lines),
+and POST /envs {"envVars": {...}}, by which whoever started us tells the sandbox's variables, and tells them anew.
 It knows Python only. /health answers "OK" only when the default context exists, so it proves the way to a kernel.
 
 Settings, from the environment:
@@ -16,8 +17,10 @@ Settings, from the environment:
     ENVD_BASE_URL                           http://127.0.0.1:49983
     ENVD_TIMEOUT                            2     seconds to read the sandbox's variables; empty URL: do not ask
 
-The sandbox's variables are read from envd's GET /envs before the first cell of a kernel. When envd does not answer, that is
-logged and the cell runs without them; the next cell asks again. Variables given with a call hold for that call only.
+The sandbox's variables are read from envd's GET /envs once for each kernel, before its first cell, and those of POST /envs
+are put over them. When envd does not answer, that is logged and the cell runs without its variables; the next cell asks
+again. After another POST /envs each kernel does all this once more before its next cell: what has changed is set, and what
+is not there any more is as it was before it was set. Variables given with a call hold for that call only.
 """
 import asyncio
 import contextlib
@@ -28,7 +31,7 @@ import time
 import uuid
 
 import httpx
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from kernels import Kernel, KernelLost
 from pydantic import BaseModel
@@ -56,6 +59,22 @@ MIME_NAMES = {
 }
 
 
+# A cell of ours. What a name was before it was set first is kept in the kernel, so that it can be that again.
+BRING_VARIABLES = """\
+def __bring(gone, changed):
+    import os
+    before = os.__dict__.setdefault("_before_sandbox", {})
+    for name in gone:
+        value = before.pop(name, None)
+        os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+    for name, value in changed.items():
+        before.setdefault(name, os.environ.get(name))
+        os.environ[name] = value
+__bring(%r, %r)
+del __bring
+"""
+
+
 class Transient(Exception):
     """Jupyter does not answer yet."""
 
@@ -71,12 +90,13 @@ class Context:
         self.language = "python"
         self.kernel = Kernel(kernel_id, JUPYTER, TOKEN, CREATE_TIMEOUT)
         self.turn = asyncio.Lock()  # one cell at a time, with what comes before and after it
-        self.is_entered = False
-        self.has_sandbox_variables = False
+        self.begin_anew()
 
     def begin_anew(self):
         """The kernel has lost all that we told it."""
-        self.is_entered = self.has_sandbox_variables = False
+        self.is_entered = False
+        self.edition = None  # of the sandbox's variables that it has; None: it has none yet
+        self.variables = {}  # those that were set in it
 
     def describe(self):
         return {"id": self.id, "language": self.language, "cwd": self.cwd}
@@ -90,6 +110,8 @@ class Interpreter:
         self.contexts = {}
         self.default = None
         self.instance = uuid.uuid4().hex
+        self.told = {}  # the sandbox's variables of the last POST /envs
+        self.edition = 0  # counts those
         self.chores = set()
 
     def chore(self, coroutine):
@@ -220,7 +242,14 @@ class Interpreter:
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
+    def tell(self, variables):
+        """The kernels get them before their next cell; now, one may be in the middle of a cell."""
+        self.told = variables
+        self.edition += 1
+
     async def sandbox_variables(self, access_token):
+        if not ENVD:
+            return {}
         headers = {"X-Access-Token": access_token} if access_token else {}
         async with httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=ENVD_TIMEOUT) as http:
             answer = await http.get(ENVD + "/envs", headers=headers)
@@ -232,16 +261,21 @@ class Interpreter:
         return found
 
     async def bring_sandbox_variables(self, context, access_token):
-        """Once for each kernel; a failure is logged (names and values are not) and is tried again at the next cell."""
-        if context.has_sandbox_variables or not ENVD:
+        """Once for each kernel and edition; a failure is logged (names and values are not) and is tried again at the next cell."""
+        edition = self.edition
+        if context.edition == edition:
             return
         try:
             found = await self.sandbox_variables(access_token)
         except (httpx.HTTPError, ValueError) as e:
-            log.warning("cells run without the sandbox's variables: GET %s/envs: %s", ENVD, str(e) or type(e).__name__)
-            return
-        await context.kernel.run("import os as _os; _os.environ.update(%r); del _os" % found)
-        context.has_sandbox_variables = True
+            log.warning("cells run without envd's variables: GET %s/envs: %s", ENVD, str(e) or type(e).__name__)
+            found, edition = dict(context.variables), None
+        wanted = {**found, **self.told}
+        changed = {n: v for n, v in wanted.items() if context.variables.get(n) != v}
+        gone = [n for n in context.variables if n not in wanted]
+        if changed or gone:
+            await context.kernel.run(BRING_VARIABLES % (gone, changed))
+        context.variables, context.edition = wanted, edition
 
     async def set_variables(self, context, variables):
         await context.kernel.run(
@@ -335,6 +369,10 @@ class NewContext(BaseModel):
     language: str = None
 
 
+class Variables(BaseModel):
+    envVars: dict
+
+
 class Cell(BaseModel):
     code: str
     context_id: str = None
@@ -365,6 +403,11 @@ app.router.lifespan_context = lifespan  # FastAPI 0.92 has no argument for it, a
 def only_python(language):
     if language not in (None, "", "python", "python3"):
         raise HTTPException(400, "only python is spoken here, not %s" % language)
+
+
+def only_strings(field, variables):
+    if not all(isinstance(v, str) for v in variables.values()):
+        raise HTTPException(400, "%s is to be an object of strings" % field)
 
 
 @app.get("/health")
@@ -404,14 +447,20 @@ async def delete_context(context_id: str):
     await interpreter.remove(context)
 
 
+@app.post("/envs", status_code=204)
+async def tell_variables(ask: Variables):
+    only_strings("envVars", ask.envVars)
+    interpreter.tell(ask.envVars)
+    return Response(status_code=204)
+
+
 @app.post("/execute")
 async def execute(cell: Cell, request: Request):
     if cell.context_id and cell.language:
         raise HTTPException(400, "context_id and language exclude each other")
     only_python(cell.language)
     variables = cell.env_vars or {}
-    if not all(isinstance(v, str) for v in variables.values()):
-        raise HTTPException(400, "env_vars is to be an object of strings")
+    only_strings("env_vars", variables)
     context = interpreter.find(cell.context_id)
     events = interpreter.execute(context, cell.code, variables, request.headers.get("X-Access-Token"))
 
