@@ -135,7 +135,7 @@ static size_t count(const char *const *list)
 static bool take_env(
 	struct rv_hands *h, struct rv_given *v, const struct rv_recipe *r, struct rv_err *e)
 {
-	const char *const *base = rv_hands_env(&v->variant.s, &h->account, &v->life);
+	const char *const *base = rv_lifeenv_base(&v->variant.s, &h->account, &v->life);
 	size_t n = count(base), more = r ? count(r->env) : 0;
 	const char **env = rv_arena_array(&v->life, n + more + 1, sizeof(*env));
 	const char **own = rv_arena_array(&v->life, more + 1, sizeof(*own));
@@ -146,7 +146,7 @@ static bool take_env(
 		for (size_t i = 0; i < more; i++)
 			own[i] = rv_arena_strdup(&v->life, r->env[i]);
 		if (!v->life.full)
-			rv_hands_add_recipe(&v->variant.s, &mine, env, &n);
+			rv_lifeenv_add_recipe(&v->variant.s, &mine, env, &n);
 	}
 	if (v->life.full)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");

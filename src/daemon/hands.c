@@ -31,86 +31,6 @@ void rv_hands_note(char **to, const char *format, ...)
 	*to = text;
 }
 
-static bool has_name(const char *entry, const char *name, size_t len)
-{
-	return !strncmp(entry, name, len) && entry[len] == '=';
-}
-
-/* Where `name` stands in the NULL-terminated env, or its end. */
-static size_t env_find(const char *const *env, const char *name, size_t len)
-{
-	size_t i = 0;
-
-	while (env[i] && !has_name(env[i], name, len))
-		i++;
-	return i;
-}
-
-static size_t env_count(const char *const *env)
-{
-	size_t n = 0;
-
-	while (env && env[n])
-		n++;
-	return n;
-}
-
-/* The account's own variables replace inherited ones, never those that the file sets. */
-static bool env_account(const struct rv_service *s, const struct rv_account *a, const char **env,
-	size_t *n, struct rv_arena *arena)
-{
-	const char *const names[] = {"HOME", "USER", "LOGNAME", "SHELL"};
-	const char *const values[] = {a->home, a->name, a->name, a->shell};
-
-	if (!s->user)
-		return true;
-	for (size_t i = 0; i < 4; i++) {
-		size_t at = env_find(env, names[i], strlen(names[i]));
-
-		if (!values[i] || (at < *n && at >= s->env_inherited))
-			continue;
-		env[at] = rv_arena_fmt(arena, "%s=%s", names[i], values[i]);
-		if (!env[at])
-			return false;
-		if (at == *n)
-			env[++*n] = NULL;
-	}
-	return true;
-}
-
-/* LISTEN_FDS and its kind, for lives alone: commands get no listener. The pid is filled in by the spawn. */
-static bool make_listen_env(struct rv_hands *h, struct rv_arena *arena)
-{
-	const struct rv_service *s = h->service;
-	struct rv_buf names = {0};
-
-	if (!s->listen_count)
-		return true;
-	for (size_t i = 0; i < s->listen_count; i++)
-		rv_buf_fmt(&names, "%s%s", i ? ":" : "", s->listen[i].name);
-	h->listen_env[0] = rv_arena_fmt(arena, "LISTEN_FDS=%zu", s->listen_count);
-	h->listen_env[1] = rv_arena_fmt(arena, "LISTEN_FDNAMES=%s", rv_buf_text(&names));
-	h->listen_env[2] = "LISTEN_PID=";
-	rv_buf_fini(&names);
-	return !arena->full;
-}
-
-const char *const *rv_hands_env(
-	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena)
-{
-	size_t n = env_count(s->env);
-	const char **env;
-
-	if (s->env && !s->user) /* nothing comes to what the file says */
-		return s->env;
-	env = rv_arena_array(arena, n + 4 + 1, sizeof(*env));
-	if (!env)
-		return NULL;
-	if (s->env)
-		memcpy(env, s->env, n * sizeof(*env));
-	return env_account(s, who, env, &n, arena) ? env : NULL;
-}
-
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 {
 	const struct rv_service *s = h->service;
@@ -132,9 +52,9 @@ bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 		.umask = s->has_umask ? (int)s->umask : -1,
 		.limits = limits,
 		.limit_count = s->limit_count};
-	if (!make_listen_env(h, &w->arena))
+	if (!rv_lifeenv_listen(s, h->listen_env, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
-	h->context.env = rv_hands_env(s, &h->account, &w->arena);
+	h->context.env = rv_lifeenv_base(s, &h->account, &w->arena);
 	h->own_env = h->context.env;
 	return h->context.env ||
 		rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
@@ -193,31 +113,6 @@ void rv_hands_close(struct rv_hands *h)
 	assert(!h->given_asked); /* who asked has gone before, or was told */
 	rv_seek_fini(&h->seek);
 	*h = (struct rv_hands){0};
-}
-
-void rv_hands_add_recipe(
-	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n)
-{
-	for (size_t i = 0; r && r->env && r->env[i]; i++) {
-		const char *eq = strchr(r->env[i], '=');
-		size_t at;
-
-		if (!eq)
-			continue;
-		at = env_find(env, r->env[i], (size_t)(eq - r->env[i]));
-		if (at < *n && at >= s->env_weak)
-			continue;
-		env[at] = r->env[i];
-		if (at == *n)
-			env[++*n] = NULL;
-	}
-}
-
-static void add_listen_env(const struct rv_hands *h, const char **env, size_t *n)
-{
-	for (size_t i = 0; i < RV_LISTEN_VARS && h->listen_env[i]; i++)
-		env[(*n)++] = h->listen_env[i];
-	env[*n] = NULL;
 }
 
 static size_t collect_fds(struct rv_hands *h, int ready_fd, struct rv_spawn_fd *fds)
@@ -304,10 +199,9 @@ static bool make_prober(struct rv_hands *h, struct rv_world *w, int *ready_fd, s
 
 /* Where this life may speak of itself; replaces the variable, whoever set it. */
 static bool make_notify(
-	struct rv_hands *h, struct rv_world *w, const char **env, size_t *n, struct rv_err *e)
+	struct rv_hands *h, struct rv_world *w, struct rv_lifeenv *env, struct rv_err *e)
 {
 	const struct rv_service *s = h->service;
-	size_t at;
 
 	if (!s->ready.notify)
 		return true;
@@ -315,9 +209,7 @@ static bool make_notify(
 	h->notify = rv_notify_open(&w->notify, s, h->facts.generation, &h->context.who, e);
 	if (!h->notify)
 		return rv_fail_in(e, "cannot start");
-	at = env_find(env, "NOTIFY_SOCKET", strlen("NOTIFY_SOCKET"));
-	env[at] = rv_notify_variable(h->notify);
-	*n += at == *n;
+	rv_lifeenv_put(env, rv_notify_variable(h->notify));
 	return true;
 }
 
@@ -337,14 +229,12 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 {
 	const struct rv_service *s = h->service;
 	struct rv_spawn sp = h->context;
-	size_t n = env_count(sp.env);
-	rv_auto_free const char **env = calloc(
-		n + RV_LISTEN_VARS + (recipe ? env_count(recipe->env) : 0) + 3, sizeof(*env));
+	rv_auto_lifeenv struct rv_lifeenv env = {0};
 	rv_auto_free struct rv_spawn_fd *fds = calloc(s->listen_count + 1, sizeof(*fds));
 	char mark[sizeof("REEVE_INVOCATION_ID=") + RV_MARK_SIZE];
 	int ready_fd;
 
-	if (!env || !fds)
+	if (!rv_lifeenv_begin(&env, s, sp.env, h->listen_env, recipe) || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
 	if (s->type == RV_LAUNCHER && !rv_seek_begin(&h->seek, &s->main_pid, recipe))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
@@ -354,15 +244,12 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 		.exit = RV_EXIT_UNKNOWN};
 	if (!make_prober(h, w, &ready_fd, e))
 		return false;
-	memcpy(env, sp.env, n * sizeof(*env));
-	add_listen_env(h, env, &n);
-	rv_hands_add_recipe(s, recipe, env, &n);
-	if (!make_notify(h, w, env, &n, e))
+	if (!make_notify(h, w, &env, e))
 		return false;
 	snprintf(mark, sizeof(mark), "REEVE_INVOCATION_ID=%s-%u-%" PRIu64, w->boot_id, s->id,
 		generation);
-	env[n] = mark;
-	sp.env = env;
+	env.vars[env.n] = mark;
+	sp.env = env.vars;
 	sp.argv = s->command || !recipe || !recipe->argv ? s->argv : recipe->argv;
 	sp.fds = fds;
 	sp.fd_count = collect_fds(h, ready_fd, fds);

@@ -12,6 +12,7 @@
 #include "daemon/guest.h"
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
+#include "daemon/lifeenv.h"
 #include "daemon/listen.h"
 #include "daemon/mainpid.h"
 #include "daemon/notify.h"
@@ -28,8 +29,6 @@ struct rv_facts {
 	uint32_t attempt; /* starts since the operator's last one */
 	rv_exit exit;
 };
-
-#define RV_LISTEN_VARS 3 /* LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID */
 
 struct rv_hands {
 	const struct rv_service *service; /* NULL: vacant slot */
@@ -78,12 +77,6 @@ struct rv_world {
 
 /* Fills account, context and listen_env from `service`. Of the world it takes memory only. */
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
-/* The environment of every life and command of s, but for the mark, in the arena. NULL: memory was refused. */
-const char *const *rv_hands_env(
-	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena);
-/* Puts a recipe's additions into env, which has room for them; they lose to what the file sets. */
-void rv_hands_add_recipe(
-	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n);
 /* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
 bool rv_hands_open(
 	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);

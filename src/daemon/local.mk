@@ -7,6 +7,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/endreport.c src/daemon/endreport.h \
 	src/daemon/given.c src/daemon/given.h \
 	src/daemon/hands.c src/daemon/hands.h \
+	src/daemon/lifeenv.c src/daemon/lifeenv.h \
 	src/daemon/herald.c src/daemon/herald.h \
 	src/daemon/history.c src/daemon/history.h \
 	src/daemon/hostasks.c \
