@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/base/libbase.a
 src_base_libbase_a_SOURCES = \
+	src/base/address.c src/base/address.h \
 	src/base/arena.c src/base/arena.h \
 	src/base/buf.c src/base/buf.h \
 	src/base/err.c src/base/err.h \

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/address.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/keys.h"
@@ -104,6 +105,7 @@ struct rv_check {
 	const char *unix_path; /* of a socket, or NULL */
 	const char *http_url; /* or NULL; the same as http->url */
 	const struct rv_want *http; /* or NULL */
+	struct rv_address http_at; /* of http_url; port 0: not the loopback, or not to be told */
 	const char *file; /* or NULL */
 	bool file_anew; /* it counts only once it has appeared, or changed, in this life */
 	const char *log_line; /* as written, or NULL */

@@ -452,4 +452,6 @@ void rv_read_http(struct rv_read *r, const struct rv_row *row, const struct rv_t
 		w->send = "";
 	k->http = w->url ? w : NULL;
 	k->http_url = w->url;
+	if (w->url)
+		rv_address_of_url(w->url, &k->http_at);
 }

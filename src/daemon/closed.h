@@ -5,17 +5,11 @@
 #define DAEMON_CLOSED_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-struct rv_closed {
-	uint8_t ip[16]; /* 4 or 16 bytes, network order */
-	bool v6;
-	uint16_t port; /* 0: not known */
-};
+#include "base/address.h"
 
-/* The place that a plain http URL names, when its host is a numeric address of loopback. Else it is not known. */
-struct rv_closed rv_closed_of_url(const char *url);
-/* True: nobody listens there. False: somebody does, or it cannot be told. */
-bool rv_closed_look(const struct rv_closed *c);
+/* True: nobody listens there. False: somebody does, or it cannot be told: of localhost, too, for that may lead
+   to either of two. */
+bool rv_closed_look(const struct rv_address *a);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/address.h"
+
 struct rv_port_use {
 	unsigned long inode; /* 0: nobody's any more */
 	bool listening;
@@ -24,15 +26,6 @@ bool rv_pid_text(pid_t pid, char *to, size_t size);
 bool rv_port_holder(uint16_t port, pid_t *pid, char *to, size_t size);
 /* True when nobody listens on it. */
 bool rv_port_is_free(uint16_t port);
-
-/* A TCP address of this machine, as a client of it names it. */
-struct rv_address {
-	uint8_t ip[16]; /* network order; 4 bytes for IPv4 */
-	uint16_t port;
-	bool v6;
-	bool any; /* whatever the IP address */
-	bool either; /* localhost: if not there, then at ::1 */
-};
 
 #define RV_SOCKETS_MAX 64 /* on one port: one an address, or more that share it */
 

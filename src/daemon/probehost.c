@@ -31,7 +31,7 @@ static void say_closed(struct rv_prober *p)
 /* The same answer can be had for less until somebody listens there. */
 static void note_closed(struct rv_prober *p, const struct rv_host_answer *a)
 {
-	p->closed = rv_closed_of_url(a->closed);
+	rv_address_of_url(a->closed, &p->closed);
 	free(p->closed_why);
 	p->closed_why = p->closed.port ? strdup(a->why) : NULL;
 	if (!p->closed_why)
@@ -103,9 +103,8 @@ enum asked rv_probe_ask_host(struct rv_prober *p)
 {
 	rv_time now = rv_now();
 
-	if (p->kind == KIND_HTTP)
-		p->closed = rv_closed_of_url(p->check->http_url);
-	if (now - p->host_asked > TRUST_LOOK || !rv_closed_look(&p->closed)) {
+	if (now - p->host_asked > TRUST_LOOK ||
+		!rv_closed_look(p->kind == KIND_HTTP ? &p->check->http_at : &p->closed)) {
 		p->host_asked = now;
 		return ask_now(p);
 	}

@@ -53,7 +53,8 @@ struct rv_prober {
 	struct rv_trial trial;
 	struct rv_host_http *http;
 	bool plugin_asked;
-	struct rv_closed closed; /* where the host would be refused */
+	struct rv_address
+		closed; /* where the plugin would be refused, as it says; port 0: nobody knows */
 	char *closed_why; /* how the plugin says that */
 	rv_time host_asked; /* when the host was asked last, or the life began */
 	enum rv_verdict verdict;

@@ -1,9 +1,6 @@
 /* Whose answer it is: see whose.h. */
 #include "daemon/whose.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,52 +13,6 @@ struct life { /* its processes; all but the main one only when they are needed *
 	struct rv_pids rest;
 	bool listed;
 };
-
-const char *rv_address_text(const struct rv_address *a, char *to, size_t size)
-{
-	char ip[INET6_ADDRSTRLEN] = "";
-
-	if (a->any) {
-		snprintf(to, size, "port %u", a->port);
-		return to;
-	}
-	inet_ntop(a->v6 ? AF_INET6 : AF_INET, a->ip, ip, sizeof(ip));
-	snprintf(to, size, a->v6 ? "[%s]:%u" : "%s:%u", ip, a->port);
-	return to;
-}
-
-/* To connect to "any address" is to connect to oneself. False: elsewhere, or a name. */
-static bool make_local(struct rv_address *a)
-{
-	static const uint8_t zero[16], one[16] = {[15] = 1}, home[4] = {127, 0, 0, 1};
-
-	if (!memcmp(a->ip, zero, a->v6 ? 16 : 4))
-		memcpy(a->ip, a->v6 ? one : home, a->v6 ? 16 : 4);
-	return a->v6 ? !memcmp(a->ip, one, 16) : a->ip[0] == 127;
-}
-
-bool rv_address_of_url(const char *url, struct rv_address *a)
-{
-	const char *host = strncmp(url, "http://", 7) ? url : url + 7, *end, *port;
-	size_t n = strcspn(host, "/?#");
-	char name[64];
-
-	*a = (struct rv_address){.v6 = *host == '['};
-	host += a->v6;
-	end = a->v6 ? memchr(host, ']', n) : memchr(host, ':', n);
-	if (!end)
-		end = host + n;
-	port = a->v6 && *end ? end + 1 : end;
-	if ((size_t)(end - host) >= sizeof(name))
-		return false;
-	memcpy(name, host, (size_t)(end - host));
-	name[end - host] = 0;
-	a->port = *port == ':' ? (uint16_t)strtoul(port + 1, NULL, 10) : 80;
-	a->either = !strcmp(name, "localhost");
-	if (a->either)
-		strcpy(name, "127.0.0.1");
-	return a->port && inet_pton(a->v6 ? AF_INET6 : AF_INET, name, a->ip) == 1 && make_local(a);
-}
 
 /* Reeve bound it, and keeps it. */
 static bool is_inherited(const struct rv_service *s, const struct rv_address *a)
@@ -163,20 +114,18 @@ enum rv_whose rv_whose_judge(const struct rv_service *s, const struct rv_check *
 	struct rv_reaper *r, struct rv_doubt *doubt)
 {
 	struct life l = {.r = r, .id = s->id, .main = rv_reaper_pid(r, s->id)};
-	struct rv_address tcp = {.port = k->tcp_port, .v6 = k->tcp_v6}, http = {.port = 0};
+	struct rv_address tcp = {.port = k->tcp_port, .v6 = k->tcp_v6};
 	struct verdict v = {.whose = RV_WHOSE_OWN};
 
 	memcpy(tcp.ip, k->tcp_ip, sizeof(tcp.ip));
-	if (!k->tcp || !make_local(&tcp))
+	if (!k->tcp || !rv_address_make_local(&tcp))
 		tcp.port = 0;
-	if (!k->http_url || !rv_address_of_url(k->http_url, &http))
-		http.port = 0;
 	if (tcp.port)
 		weigh(&v, s, &tcp, &l);
-	if (http.port)
-		weigh(&v, s, &http, &l);
+	if (k->http_at.port)
+		weigh(&v, s, &k->http_at, &l);
 	for (size_t i = 0; i < s->port_count; i++)
-		if (s->ports[i] != tcp.port && s->ports[i] != http.port)
+		if (s->ports[i] != tcp.port && s->ports[i] != k->http_at.port)
 			weigh_port(&v, s, s->ports[i], k->plugin, &l);
 	rv_pids_fini(&l.rest);
 	*doubt = v.doubt;

@@ -26,9 +26,5 @@ struct rv_doubt {
 /* Looks at all that the check has asked. */
 enum rv_whose rv_whose_judge(const struct rv_service *s, const struct rv_check *k,
 	struct rv_reaper *r, struct rv_doubt *doubt);
-/* "127.0.0.1:80", "[::1]:80", "port 80". */
-const char *rv_address_text(const struct rv_address *a, char *to, size_t size);
-/* A URL's host and port, where the host is this machine's loopback. */
-bool rv_address_of_url(const char *url, struct rv_address *a);
 
 #endif

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <cmocka.h>
 
+#include "base/address.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -362,6 +363,39 @@ static void a_url_is_shown_without_what_may_be_secret(void **state)
 	assert_string_equal(rv_text_url("http://127.0.0.1/", small, sizeof(small)), "http://");
 }
 
+static void a_url_names_an_address_of_this_machine_only_when_that_is_certain(void **state)
+{
+	static const struct {
+		const char *url, *text;
+	} good[] = {{"http://127.0.0.1:8888/api?x=:1", "127.0.0.1:8888"},
+		{"HTTP://127.9.9.9", "127.9.9.9:80"}, {"http://[::1]:50005", "[::1]:50005"},
+		{"http://[::1]/mcp", "[::1]:80"}, {"http://0.0.0.0:7/", "127.0.0.1:7"},
+		{"http://[::]:7#x", "[::1]:7"}, {"http://127.0.0.1:65535?a", "127.0.0.1:65535"},
+		{"http://localhost:80/", "127.0.0.1:80"}};
+	static const char *const bad[] = {"", "127.0.0.1:80", "https://127.0.0.1/",
+		"http://127.0.0.1:0/", "http://127.0.0.1:65536/", "http://127.0.0.1:131073/",
+		"http://127.0.0.1:8x/", "http://127.0.0.1:+8/", "http://127.0.0.1: 8/",
+		"http://127.0.0.1:/", "http://127.0.0.1:000080/", "http://10.0.0.1/",
+		"http://127.1:80/", "http://[::1/", "http://[::1]8/",
+		"http://[::1]:", "http://::1/", "http://me@127.0.0.1:80/",
+		"http://127.0.0.1:80@10.0.0.1/", "http://localhost.:80/", "http://name/",
+		"http://"};
+	struct rv_address a;
+	char text[80];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(good); i++) {
+		assert_true(rv_address_of_url(good[i].url, &a));
+		assert_string_equal(rv_address_text(&a, text, sizeof(text)), good[i].text);
+		assert_int_equal(a.either, strstr(good[i].url, "localhost") != NULL);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		if (rv_address_of_url(bad[i], &a))
+			fail_msg("%s", bad[i]);
+		assert_int_equal(a.port, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_size_has_a_unit_of_two_or_ten),
 		cmocka_unit_test(modes_integers_and_booleans_are_exactly_as_documented),
 		cmocka_unit_test(a_url_is_shown_without_what_may_be_secret),
+		cmocka_unit_test(a_url_names_an_address_of_this_machine_only_when_that_is_certain),
 		cmocka_unit_test(an_age_has_at_most_two_units),
 		cmocka_unit_test(a_duration_is_written_as_it_is_read),
 		cmocka_unit_test(control_characters_and_bad_utf8_become_visible),
