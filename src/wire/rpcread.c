@@ -308,10 +308,38 @@ static cJSON *read_tree(const char *line, size_t n, struct rv_rpc_error *e)
 	return NULL;
 }
 
+struct members {
+	const cJSON *id, *version, *method, *params;
+};
+
+/* Others mean nothing to us. Returns the name of one that is there twice, so that nobody knows which is meant; NULL: none. */
+static const char *take_members(const cJSON *tree, struct members *m)
+{
+	const struct {
+		const char *name;
+		const cJSON **to;
+	} known[] = {{"id", &m->id}, {"jsonrpc", &m->version}, {"method", &m->method},
+		{"params", &m->params}};
+	const char *twice = NULL;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, tree)
+	{
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+			if (strcmp(item->string, known[i].name) != 0)
+				continue;
+			if (*known[i].to)
+				twice = known[i].name;
+			*known[i].to = item;
+		}
+	}
+	return twice;
+}
+
 bool rv_request_read(const char *line, size_t n, struct rv_request *r, struct rv_rpc_error *e)
 {
-	const cJSON *item, *id = NULL, *version = NULL, *method = NULL, *params = NULL;
-	const char *protocol;
+	struct members m = {0};
+	const char *protocol, *twice;
 
 	*r = (struct rv_request){.id = "null", .lines = LINES_PRESET};
 	r->tree = read_tree(line, n, e);
@@ -319,28 +347,20 @@ bool rv_request_read(const char *line, size_t n, struct rv_request *r, struct rv
 		return false;
 	if (!cJSON_IsObject(r->tree))
 		return rv_rpc_fail(e, RV_RPC_INVALID, "one JSON object a line is expected");
-	cJSON_ArrayForEach(item, r->tree)
-	{
-		const char *key = item->string;
-
-		if (!strcmp(key, "id"))
-			id = item;
-		else if (!strcmp(key, "jsonrpc"))
-			version = item;
-		else if (!strcmp(key, "method"))
-			method = item;
-		else if (!strcmp(key, "params"))
-			params = item;
-	}
-	if (!read_id(id, r, e))
+	twice = take_members(r->tree, &m);
+	if (twice && !strcmp(twice, "id"))
+		m.id = NULL; /* whose answer it is cannot be told */
+	if (!read_id(m.id, r, e))
 		return false;
-	protocol = cJSON_GetStringValue(version);
+	if (twice)
+		return rv_rpc_fail(e, RV_RPC_INVALID, "\"%s\" is given twice", twice);
+	protocol = cJSON_GetStringValue(m.version);
 	if (!protocol || strcmp(protocol, "2.0") != 0)
 		return rv_rpc_fail(e, RV_RPC_INVALID, "\"jsonrpc\":\"2.0\" is missing");
-	if (!read_method(method, r, e))
+	if (!read_method(m.method, r, e))
 		return false;
-	r->quiet = !id;
-	return read_params(params, r, e) && check_request(r, e);
+	r->quiet = !m.id;
+	return read_params(m.params, r, e) && check_request(r, e);
 }
 
 void rv_request_fini(struct rv_request *r)

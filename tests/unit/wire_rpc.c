@@ -101,6 +101,15 @@ static void what_is_no_request_is_refused_by_its_kind(void **state)
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"status\"}", RV_RPC_INVALID,
 		"null", "id");
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1}", RV_RPC_INVALID, "1", "method");
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\",\"method\":\"stop\"}",
+		RV_RPC_INVALID, "1", "\"method\" is given twice");
+	expect_error(
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"params\":{},\"method\":\"status\",\"params\":{}}",
+		RV_RPC_INVALID, "1", "\"params\" is given twice");
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\",\"id\":2}",
+		RV_RPC_INVALID, "null", "\"id\" is given twice");
+	expect_error("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"status\",\"jsonrpc\":\"2.0\"}",
+		RV_RPC_INVALID, "1", "\"jsonrpc\" is given twice");
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"statu\"}", RV_RPC_NO_METHOD, "1",
 		"did you mean \"status\"");
 }
