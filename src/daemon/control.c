@@ -10,12 +10,8 @@
 
 #include "daemon/ctl.h"
 #include "daemon/ident.h"
-#include "daemon/say.h"
-#include "sys/fd.h"
 
-#define ACCEPT_PAUSE   0.25 /* seconds without a free descriptor, before the next try */
-#define ACCEPTS_A_TURN 16
-#define KEEP_ROOM      (64 * 1024) /* an empty output buffer larger than this is given back */
+#define KEEP_ROOM (64 * 1024) /* an empty output buffer larger than this is given back */
 
 static void conn_close(struct rv_conn *c)
 {
@@ -36,8 +32,7 @@ static void conn_close(struct rv_conn *c)
 	k->conns[i] = k->conns[--k->count];
 	k->others -= !c->admin;
 	free(c);
-	if (!ev_is_active(&k->pause) && k->sock.fd >= 0)
-		ev_io_start(k->loop, &k->accept);
+	rv_door_left(k);
 }
 
 void rv_conn_fail(struct rv_conn *c)
@@ -206,26 +201,10 @@ static void on_output(struct ev_loop *loop, ev_io *w, int events)
 	settle(c);
 }
 
-/* Who cannot be told is nobody: no admin. */
-static uid_t peer_of(int fd)
+bool rv_conn_open(struct rv_control *k, int fd, uid_t uid, bool admin)
 {
-	struct ucred who = {0};
-	socklen_t len = sizeof(who);
+	struct rv_conn *c = calloc(1, sizeof(*c));
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) || len != sizeof(who))
-		return (uid_t)-1;
-	return who.uid;
-}
-
-static bool conn_open(struct rv_control *k, int fd)
-{
-	uid_t uid = peer_of(fd);
-	bool admin = uid == 0 || uid == geteuid();
-	struct rv_conn *c;
-
-	if (!admin && k->others >= RV_CONNS_OTHERS_MAX)
-		return false;
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return false;
 	c->control = k;
@@ -240,49 +219,6 @@ static bool conn_open(struct rv_control *k, int fd)
 	k->conns[k->count++] = c;
 	k->others += !admin;
 	return true;
-}
-
-static void pause_accept(struct rv_control *k, int number)
-{
-	ev_io_stop(k->loop, &k->accept);
-	ev_timer_set(&k->pause, ACCEPT_PAUSE, 0.);
-	ev_timer_start(k->loop, &k->pause);
-	if (!k->complained)
-		rv_say(RV_WARN, NULL, "cannot accept a control connection: %s", strerror(number));
-	k->complained = true;
-}
-
-static void on_accept(struct ev_loop *loop, ev_io *w, int events)
-{
-	struct rv_control *k = w->data;
-
-	(void)events;
-	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-		int fd;
-
-		if (k->count == RV_CONNS_MAX) { /* the next one waits until one closes */
-			ev_io_stop(loop, &k->accept);
-			return;
-		}
-		fd = accept4(k->sock.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 &&
-			(errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
-			pause_accept(k, errno);
-		if (fd < 0)
-			return;
-		k->complained = false;
-		if (!conn_open(k, fd))
-			close(fd);
-	}
-}
-
-static void on_pause_over(struct ev_loop *loop, ev_timer *w, int events)
-{
-	struct rv_control *k = w->data;
-
-	(void)events;
-	if (k->count < RV_CONNS_MAX)
-		ev_io_start(loop, &k->accept);
 }
 
 static void on_judge(struct ev_loop *loop, ev_timer *w, int events)
@@ -336,11 +272,9 @@ struct rv_control *rv_control_create(
 		free(k);
 		return NULL;
 	}
-	ev_io_init(&k->accept, on_accept, k->sock.fd, EV_READ);
-	ev_timer_init(&k->pause, on_pause_over, 0., 0.);
 	ev_timer_init(&k->judge, on_judge, 0., 0.);
-	k->accept.data = k->pause.data = k->judge.data = k;
-	ev_io_start(loop, &k->accept);
+	k->judge.data = k;
+	rv_door_open(k);
 	k->watcher.changed = on_change;
 	rv_engine_watch(engine, &k->watcher);
 	return k;
@@ -359,12 +293,10 @@ bool rv_control_restore(struct rv_control *k, struct rv_err *e)
 		return true;
 	if (!rv_ctlsock_open(&fresh, rv_engine_conf(k->engine)->runtime_dir, &k->perm, true, e))
 		return false;
-	ev_io_stop(k->loop, &k->accept);
+	rv_door_close(k);
 	rv_ctlsock_close(&k->sock);
 	k->sock = fresh;
-	ev_io_set(&k->accept, k->sock.fd, EV_READ);
-	if (k->count < RV_CONNS_MAX)
-		ev_io_start(k->loop, &k->accept);
+	rv_door_open(k);
 	return true;
 }
 
@@ -374,8 +306,7 @@ void rv_control_destroy(struct rv_control *k)
 		return;
 	rv_wait_end(k);
 	rv_engine_unwatch(k->engine, &k->watcher);
-	ev_io_stop(k->loop, &k->accept);
-	ev_timer_stop(k->loop, &k->pause);
+	rv_door_close(k);
 	ev_timer_stop(k->loop, &k->judge);
 	rv_ctlsock_close(&k->sock);
 	while (k->count) {

@@ -1,5 +1,5 @@
-/* Inside the control server: what control.c (connections), verbs.c (methods), ctlwait.c (methods that wait)
- * and ctllogs.c (logs) share. Nobody else includes this.
+/* Inside the control server: what ctldoor.c (who comes in), control.c (connections), verbs.c (methods), ctlwait.c
+ * (methods that wait) and ctllogs.c (logs) share. Nobody else includes this.
  *
  *   bytes -> control.c: lines -> verbs.c: rv_request -> an answer at once
  *                                                    -> ctlwait.c: an answer when it is settled
@@ -71,6 +71,13 @@ static inline size_t rv_conn_pending(const struct rv_conn *c)
 /* Sends what it can; the rest goes when the socket takes it. */
 void rv_conn_flush(struct rv_conn *c);
 void rv_conn_fail(struct rv_conn *c);
+/* Takes fd, when it is true. */
+bool rv_conn_open(struct rv_control *k, int fd, uid_t uid, bool admin);
+
+/* ctldoor.c: who comes in, from now on; and when one has left. */
+void rv_door_open(struct rv_control *k);
+void rv_door_close(struct rv_control *k);
+void rv_door_left(struct rv_control *k);
 
 /* verbs.c: one line of a client; answers into c->output. */
 void rv_verb_line(struct rv_conn *c, const char *line, size_t n);

@@ -80,6 +80,7 @@ src_daemon_libdaemon_a_SOURCES += \
 src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/control.c src/daemon/control.h src/daemon/ctl.h \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
+	src/daemon/ctldoor.c \
 	src/daemon/ctlevents.c \
 	src/daemon/ctlgive.c \
 	src/daemon/ctlpause.c \
