@@ -13,7 +13,7 @@
 
 #define KEEP_ROOM (64 * 1024) /* an empty output buffer larger than this is given back */
 
-static void conn_close(struct rv_conn *c)
+void rv_conn_close(struct rv_conn *c)
 {
 	struct rv_control *k = c->control;
 	size_t i = 0;
@@ -76,6 +76,7 @@ void rv_conn_flush(struct rv_conn *c)
 {
 	if (c->broken)
 		return;
+	c->last = ev_now(c->control->loop);
 	if (c->output.full || !send_some(c)) { /* an answer without its end is worth nothing */
 		rv_conn_fail(c);
 		return;
@@ -140,7 +141,7 @@ static void settle(struct rv_conn *c)
 	if (rv_conn_pending(c)) /* the last line was refused */
 		rv_conn_flush(c);
 	if (c->broken || is_over(c)) {
-		conn_close(c);
+		rv_conn_close(c);
 		return;
 	}
 	full = rv_conn_pending(c) >= RV_CONN_HIGH;
@@ -185,7 +186,7 @@ static void on_input(struct ev_loop *loop, ev_io *w, int events)
 	else if (n == 0)
 		on_end(c);
 	else if (errno != EAGAIN && errno != EINTR)
-		conn_close(c);
+		rv_conn_close(c);
 }
 
 static void on_output(struct ev_loop *loop, ev_io *w, int events)
@@ -211,6 +212,7 @@ bool rv_conn_open(struct rv_control *k, int fd, uid_t uid, bool admin)
 	c->fd = fd;
 	c->admin = admin;
 	c->uid = uid;
+	c->last = ev_now(k->loop);
 	c->input.max = sizeof(k->scratch) + RV_RPC_LINE_MAX + 2;
 	ev_io_init(&c->in, on_input, fd, EV_READ);
 	ev_io_init(&c->out, on_output, fd, EV_WRITE);
@@ -311,7 +313,7 @@ void rv_control_destroy(struct rv_control *k)
 	rv_ctlsock_close(&k->sock);
 	while (k->count) {
 		send_some(k->conns[0]);
-		conn_close(k->conns[0]);
+		rv_conn_close(k->conns[0]);
 	}
 	free(k);
 }

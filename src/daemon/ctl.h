@@ -34,6 +34,7 @@ struct rv_conn {
 	int fd;
 	bool admin; /* root, or our own uid */
 	uid_t uid; /* of who connected */
+	ev_tstamp last; /* when something came in or went out */
 	bool ended; /* the peer sends no more; answers that are due still go out */
 	bool refused; /* it broke the protocol: closed when its output is gone */
 	bool broken; /* closed in the next turn */
@@ -71,6 +72,8 @@ static inline size_t rv_conn_pending(const struct rv_conn *c)
 /* Sends what it can; the rest goes when the socket takes it. */
 void rv_conn_flush(struct rv_conn *c);
 void rv_conn_fail(struct rv_conn *c);
+/* From the loop only, and not of a connection that a verb or a callback of the engine is about. */
+void rv_conn_close(struct rv_conn *c);
 /* Takes fd, when it is true. */
 bool rv_conn_open(struct rv_control *k, int fd, uid_t uid, bool admin);
 

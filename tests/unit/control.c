@@ -1623,10 +1623,12 @@ static void more_clients_than_fit_wait_for_their_turn(void **state)
 	struct stage *s = *state;
 	int fds[70];
 
+	move_to(&s->g, WEB, RV_READY);
 	for (int i = 0; i < 70; i++) {
 		fds[i] = dial(s->path);
 		assert_true(fds[i] >= 0);
-		spin(s, 1);
+		say(fds[i], "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
+		spin(s, 2);
 	}
 	say(fds[69], "version", "{}");
 	assert_true(is_silent(s, fds[69]));
@@ -1637,6 +1639,42 @@ static void more_clients_than_fit_wait_for_their_turn(void **state)
 	cJSON_Delete(hear(s, fds[69]));
 	for (int i = 10; i < 70; i++)
 		close(fds[i]);
+}
+
+/* True when reeve has closed it. */
+static bool is_closed(struct stage *s, int fd)
+{
+	char byte;
+
+	spin(s, 5);
+	return recv(fd, &byte, 1, 0) == 0;
+}
+
+static void a_newcomer_gets_the_place_of_the_one_that_was_idle_for_longest(void **state)
+{
+	struct stage *s = *state;
+	int fds[64], late;
+	rv_time until;
+
+	move_to(&s->g, WEB, RV_READY);
+	for (int i = 0; i < 64; i++) {
+		fds[i] = dial(s->path);
+		assert_true(fds[i] >= 0);
+		spin(s, 2);
+	}
+	say(fds[0], "wait", "{\"names\":[\"web\"],\"until\":\"stopped\"}");
+	for (until = rv_now() + 1100 * RV_MS; rv_now() < until; usleep(10000))
+		spin(s, 1);
+	cJSON_Delete(ask(s, fds[1], "version", "{}"));
+	late = dial(s->path);
+	cJSON_Delete(ask(s, late, "version", "{}"));
+	assert_true(is_closed(s, fds[2]));
+	for (int i = 0; i < 64; i++)
+		if (i != 2 && is_closed(s, fds[i]))
+			fail_msg("%d was closed", i);
+	for (int i = 0; i < 64; i++)
+		close(fds[i]);
+	close(late);
 }
 
 static void running_out_of_descriptors_is_survived(void **state)
@@ -1946,6 +1984,7 @@ int main(void)
 		TEST(others_may_look_and_wait_only),
 		TEST(others_may_have_few_waits_at_a_time),
 		TEST(more_clients_than_fit_wait_for_their_turn),
+		TEST(a_newcomer_gets_the_place_of_the_one_that_was_idle_for_longest),
 		TEST(running_out_of_descriptors_is_survived),
 		TEST(a_second_reeve_is_refused_and_the_first_unharmed),
 		TEST(a_stale_socket_is_replaced),
