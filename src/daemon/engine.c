@@ -71,9 +71,7 @@ static void settle(struct rv_engine *g)
 	rv_time now = rv_now();
 
 	g->out.n = 0;
-	for (size_t i = 0; i < g->queued; i++)
-		rv_core_apply(g->core, now, &g->queue[i], &g->out);
-	g->queued = 0;
+	rv_pump_feed(g, now);
 	rv_core_settle(g->core, now, &g->out);
 	for (size_t i = 0; i < g->out.n; i++)
 		rv_pump_perform(g, &g->out.v[i]);

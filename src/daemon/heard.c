@@ -9,20 +9,20 @@
 #include "daemon/given.h"
 #include "daemon/place.h"
 #include "daemon/say.h"
+#include "sys/clock.h"
 
+void rv_pump_feed(struct rv_engine *g, rv_time now)
+{
+	for (size_t i = 0; i < g->queued; i++)
+		rv_core_apply(g->core, now, &g->queue[i], &g->out);
+	g->queued = 0;
+}
+
+/* A full queue goes to the core at once: that only notes it, so no memory is needed and nothing is lost. */
 void rv_engine_push(struct rv_engine *g, const struct rv_event *e)
 {
-	if (g->queued == g->queue_room) {
-		size_t room = g->queue_room * 2;
-		struct rv_event *q = realloc(g->queue, room * sizeof(*q));
-
-		if (!q) {
-			rv_say(RV_ERROR, NULL, "cannot take an event: out of memory");
-			return;
-		}
-		g->queue = q;
-		g->queue_room = room;
-	}
+	if (g->queued == g->queue_room)
+		rv_pump_feed(g, rv_now());
 	g->queue[g->queued++] = *e;
 }
 

@@ -51,6 +51,8 @@ struct rv_engine {
 	char look_why[1024];
 };
 
+/* Gives the core what is queued; it notes that, and goes on with it when it settles. */
+void rv_pump_feed(struct rv_engine *g, rv_time now);
 /* Queue an event about one life, or about nobody (RV_NO_ID, 0). */
 void rv_pump_push(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uint64_t generation);
 void rv_pump_verdict(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uint64_t generation,
