@@ -41,7 +41,7 @@ static void go_on(struct rv_core *n, const struct rv_core *old, size_t id)
 		s->facts |= 1u << RV_FACT_CALM; /* its health is scheduled anew */
 		rv_mark(n, s, RV_SET_HEAR);
 	}
-	if (s->facts)
+	if (s->facts || s->swung)
 		rv_mark(n, s, RV_SET_HEAR);
 }
 

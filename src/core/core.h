@@ -109,6 +109,8 @@ enum rv_action_kind {
 	RV_ACT_KILL, /* KILL to the whole tree, and to whatever joins it until GONE */
 	RV_ACT_STATE, /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
+	/* It is `paused`, or resumed: told once for each change. What went to and fro between two settles is told as both. */
+	RV_ACT_PAUSED,
 	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
 	RV_ACT_RETIRED, /* adopt the new plan now */
 	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why; id: who caused it, or RV_NO_ID */
@@ -135,6 +137,7 @@ struct rv_action {
 	uint8_t end; /* enum rv_end */
 	uint8_t to; /* SIGNAL: enum rv_target */
 	bool degraded;
+	bool paused; /* PAUSED */
 	rv_id id;
 	rv_id other; /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
 	uint32_t step;

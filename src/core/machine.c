@@ -251,9 +251,21 @@ static void dispatch(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	}
 }
 
+static void tell_paused(const struct rv_turn *t, struct rv_slot *s)
+{
+	if (s->paused == s->told_paused && !RV_FAULT(50))
+		rv_emit(t, s, RV_ACT_PAUSED)->paused = !s->paused;
+	if (s->paused != s->told_paused || !RV_FAULT(50))
+		rv_emit(t, s, RV_ACT_PAUSED)->paused = s->paused;
+	s->told_paused = s->paused;
+	s->swung = false;
+}
+
 /* Each fact once, in the order of the enum; a state function may take back those behind it. */
 void rv_machine_hear(const struct rv_turn *t, struct rv_slot *s)
 {
+	if (s->swung)
+		tell_paused(t, s);
 	for (unsigned f = 0; f <= RV_FACT_DUE; f++) {
 		if (!(s->facts & 1u << f))
 			continue;

@@ -98,6 +98,8 @@ struct rv_slot {
 	/* the operator */
 	bool up, held, paused, disabled;
 	bool retired; /* reload: must be gone */
+	bool swung,
+		told_paused; /* `paused` has changed since it was told last; what was told then */
 	/* the graph */
 	bool need;
 	bool grounded; /* this life has stood on firm ground: its loss counts */

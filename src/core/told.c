@@ -141,6 +141,10 @@ static void order_pause(const struct rv_core *c, struct rv_slot *s, bool paused)
 	bool was = s->paused;
 
 	s->paused = paused;
+	if (was != paused) {
+		s->swung = true;
+		rv_mark(c, s, RV_SET_HEAR);
+	}
 	if (paused && s->recreating)
 		note(c, s, RV_FACT_CALM);
 	if (was && !paused && s->rests && !rv_is_alive(s))

@@ -32,7 +32,6 @@ void rv_verb_pause(struct rv_conn *c, const struct rv_request *r)
 		free(ids);
 		return;
 	}
-	/* before the answer begins: who follows events on this connection gets whole lines */
 	for (size_t i = 0; i < n; i++)
 		rv_engine_pause(c->control->engine, ids[i], r->verb == RV_VERB_PAUSE, c->uid);
 	rv_rpc_begin(out, r->id);

@@ -25,12 +25,14 @@ void rv_pump_notify(struct rv_engine *g, rv_id id)
 	}
 }
 
-static void remember(struct rv_engine *g, const struct rv_action *a, const char *why)
+/* NULL: there is no room for it. */
+static struct rv_happening *remember(
+	struct rv_engine *g, const struct rv_action *a, const char *why)
 {
 	struct rv_happening *n = rv_history_add(&g->history);
 
 	if (!n)
-		return;
+		return NULL;
 	*n = (struct rv_happening){.at = rv_now(),
 		.generation = a->generation,
 		.id = a->id,
@@ -41,6 +43,7 @@ static void remember(struct rv_engine *g, const struct rv_action *a, const char 
 		.why = a->why,
 		.boot = (uint8_t)rv_core_boot(g->core)};
 	snprintf(n->detail, sizeof(n->detail), "%s", why);
+	return n;
 }
 
 static void do_start(struct rv_engine *g, const struct rv_action *a)
@@ -130,6 +133,25 @@ static void do_kill(struct rv_engine *g, const struct rv_action *a)
 	h->asking = false;
 	rv_hostlink_drop(g->world.host, a->id);
 	rv_pump_refuse(g, a->id, a->generation, "not started: it has to stop");
+}
+
+/* It is an event as good as a change of state, and its life goes on as it is. */
+static void do_paused(struct rv_engine *g, const struct rv_action *a)
+{
+	struct rv_hands *h = &g->hands[a->id];
+	struct rv_action as_state = *a;
+	struct rv_happening *n;
+
+	rv_say(RV_INFO, h->service->name,
+		a->paused ? "paused on request of user %u: it is not restarted automatically"
+			  : "resumed on request of user %u",
+		(unsigned)h->paused_by[a->paused]);
+	as_state.why = RV_WHY_OPERATOR;
+	as_state.exit = RV_EXIT_UNKNOWN;
+	n = remember(g, &as_state, "");
+	if (n)
+		n->word = a->paused ? RV_HAPPENED_PAUSED : RV_HAPPENED_RESUMED;
+	rv_pump_notify(g, a->id);
 }
 
 static void do_stuck(struct rv_engine *g, const struct rv_action *a)
@@ -223,6 +245,7 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 	case RV_ACT_KILL: do_kill(g, a); break;
 	case RV_ACT_STATE: do_state(g, a); break;
 	case RV_ACT_STUCK: do_stuck(g, a); break;
+	case RV_ACT_PAUSED: do_paused(g, a); break;
 	case RV_ACT_BOOT:
 		rv_booted(g, a);
 		remember(g, &(struct rv_action){.id = RV_NO_ID, .other = RV_NO_ID}, "");

@@ -95,7 +95,8 @@ void rv_engine_give_drop(struct rv_engine *g, rv_id id);
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
 /* Whose request it is that it is stopped. */
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid);
-/* Whether it may be restarted automatically; told as an event and a line of the log when that changes. Whose request. */
+/* Whether it may be restarted automatically, and whose request that is. Each change is told in the turn to come, as an event
+   and a line of the log. */
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid);
 /* Names of those that are in force, or will be at the next start; the number of them. */
 size_t rv_engine_given(const struct rv_engine *g, rv_id id, const char *const **names);

@@ -55,6 +55,7 @@ struct rv_hands {
 	bool asking; /* its start hook is in flight */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
 	uid_t stopped_by; /* who asked for its last stop */
+	uid_t paused_by[2]; /* who asked last that it be resumed, and paused */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */
 	char *why; /* last cause, one sentence; NULL: none */
 	char *probe_why; /* what the last readiness attempt said; NULL: nothing */

@@ -5,9 +5,7 @@
 #include <stdio.h>
 
 #include "base/names.h"
-#include "daemon/say.h"
 #include "daemon/tell.h"
-#include "sys/clock.h"
 
 const char *rv_pump_name(const struct rv_engine *g, rv_id id)
 {
@@ -114,38 +112,10 @@ void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 	g->hands[id].stopped_by = uid;
 }
 
-static void remember_pause(struct rv_engine *g, rv_id id, const struct rv_look *look, bool paused)
-{
-	struct rv_happening *n = rv_history_add(&g->history);
-
-	if (!n)
-		return;
-	*n = (struct rv_happening){.at = rv_now(),
-		.generation = look->generation,
-		.id = id,
-		.other = RV_NO_ID,
-		.exit = RV_EXIT_UNKNOWN,
-		.pid = g->hands[id].facts.pid,
-		.state = (uint8_t)look->state,
-		.why = RV_WHY_OPERATOR,
-		.boot = (uint8_t)rv_core_boot(g->core),
-		.word = paused ? RV_HAPPENED_PAUSED : RV_HAPPENED_RESUMED};
-	n->detail[0] = 0;
-}
-
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)
 {
-	struct rv_look look = rv_core_look(g->core, id);
-
+	g->hands[id].paused_by[paused] = uid;
 	rv_pump_push(g, paused ? RV_EV_PAUSE : RV_EV_RESUME, id, 0);
-	if (paused == !!(look.flags & RV_LOOK_PAUSED))
-		return;
-	rv_say(RV_INFO, g->hands[id].service->name,
-		paused ? "paused on request of user %u: it is not restarted automatically"
-		       : "resumed on request of user %u",
-		(unsigned)uid);
-	remember_pause(g, id, &look, paused);
-	rv_pump_notify(g, id);
 }
 
 bool rv_engine_signal(struct rv_engine *g, rv_id id, int number, struct rv_err *e)

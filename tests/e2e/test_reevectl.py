@@ -515,6 +515,30 @@ def test_without_names_all_are_paused_and_orders_work_as_ever(reeve):
     assert r.term() == 0
 
 
+def test_a_pause_that_is_taken_back_at_once_is_told_as_both(reeve):
+    r = reeve(PAIR)
+    r.wait_ready()
+    assert [a["result"]["ok"] for a in ask(r.socket, call("pause", names=["web"]), call("resume", names=["web"]))] == [True] * 2
+    until("it is told", lambda: "web: resumed on request of user" in r.stderr)
+    events = [json.loads(line) for line in r.ctl("--json", "events", "web").stdout.splitlines()]
+    assert [e["event"] for e in events if e["event"] != "state"] == ["paused", "resumed"]
+    assert r.stderr.count("web: paused on request of user") == 1
+    assert "paused" not in r.service("web")
+    assert r.term() == 0
+
+
+def test_more_requests_in_a_turn_than_fit_into_the_queue_are_all_carried_out(reeve):
+    r = reeve("services: {web: {command: [/bin/sleep, '1000'], restart: {delay: 1ms}}}")
+    r.wait_ready()
+    life = r.service("web")
+    requests = [call("resume" if i % 2 else "pause", ident=i) for i in range(401)]
+    got = ask(r.socket, call("restart", names=["web"], no_wait=True), *requests)
+    assert len(got) == 402 and all(a["result"]["ok"] for a in got)
+    until("it is restarted", lambda: r.service("web")["generation"] == life["generation"] + 1)
+    assert r.service("web")["paused"]
+    assert r.term() == 0
+
+
 # --- a ceiling for what clients ask for
 
 def test_no_request_waits_longer_than_the_ceiling_and_a_shorter_one_is_not_lengthened(reeve):

@@ -164,6 +164,18 @@ static void law_limit(struct sim *s, rv_id id)
 	r->restarts = restarts;
 }
 
+/* Whoever follows events learns of each pause, however short. */
+static void law_pause(struct sim *s, rv_id id)
+{
+	struct record *r = &s->record[id];
+
+	if (r->told_paused != r->paused || (r->swings && !r->tellings))
+		convict(s, "%u was paused or resumed, and nobody said so", id);
+	if (r->tellings > r->swings)
+		convict(s, "%u is said to be paused or resumed more often than it was", id);
+	r->swings = r->tellings = 0;
+}
+
 void law_settled(struct sim *s)
 {
 	if (!s->closing_since && s->fast->closing(s->core))
@@ -179,6 +191,7 @@ void law_settled(struct sim *s)
 				law_look(s, id).state);
 		if (s->over)
 			continue;
+		law_pause(s, id);
 		law_loss(s, id);
 		law_bounds(s, id);
 		law_limit(s, id);
@@ -206,8 +219,10 @@ void law_adopted(struct sim *s)
 		}
 		if (!present && r->alive)
 			convict(s, "%u lives and is not in the new plan", id);
-		if (!present)
+		if (!present) {
 			r->state = RV_STOPPED;
+			r->paused = r->told_paused = false;
+		}
 		if (r->retired)
 			r->spawn_failed_at = r->due = r->was_ready_once = 0; /* begins anew */
 		r->retired = false;

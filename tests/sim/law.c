@@ -59,13 +59,16 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 			r->recreate_of = e->generation;
 		r->uncounted = true; /* attempts of a replacement are not restarts */
 		break;
+	case RV_EV_PAUSE:
+	case RV_EV_RESUME:
+		r->swings += r->paused != (e->kind == RV_EV_PAUSE);
+		r->paused = e->kind == RV_EV_PAUSE;
+		break;
 	case RV_EV_RETIRE: r->retired = true; break;
 	case RV_EV_RETIRE_BEGIN: r->retired = false; break;
 	case RV_EV_DISABLED: r->exempt = true; break;
 	case RV_EV_BOOT:
 	case RV_EV_STOP:
-	case RV_EV_PAUSE:
-	case RV_EV_RESUME:
 	case RV_EV_SHUTDOWN:
 	case RV_EV_FORCE:
 	case RV_EV_RETIRE_END:
@@ -261,6 +264,8 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 	rv_time began = r->window_began;
 	uint64_t recreate = r->recreate_of;
 	bool once = r->was_ready_once, uncounted = r->uncounted;
+	bool paused = r->paused, told_paused = r->told_paused;
+	unsigned swings = r->swings, tellings = r->tellings;
 	*r = (struct record){.alive = true,
 		.generation = a->generation,
 		.ask = ASK_NONE,
@@ -272,6 +277,10 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		.recreate_of = recreate,
 		.was_ready_once = once,
 		.uncounted = uncounted,
+		.paused = paused,
+		.told_paused = told_paused,
+		.swings = swings,
+		.tellings = tellings,
 		.since = s->now,
 		.started = s->now};
 }
@@ -503,7 +512,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 
 	if (s->over)
 		convict(s, "action %d after the end", kind);
-	if (a->id < GRAPH_NODES && kind < RV_ACT_BOOT && kind != RV_ACT_START &&
+	if (a->id < GRAPH_NODES && kind < RV_ACT_PAUSED && kind != RV_ACT_START &&
 		kind != RV_ACT_STATE) {
 		if (!r->alive || a->generation != r->generation)
 			convict(s, "action %d for a life that is not", kind);
@@ -536,6 +545,12 @@ void law_action(struct sim *s, const struct rv_action *a)
 		if (r->stuck)
 			convict(s, "%u is said twice to be stuck", a->id);
 		r->stuck = true;
+		break;
+	case RV_ACT_PAUSED:
+		if (a->paused == r->told_paused)
+			convict(s, "%u is said twice to be paused, or resumed", a->id);
+		r->told_paused = a->paused;
+		r->tellings++;
 		break;
 	case RV_ACT_BOOT: law_boot(s, a); break;
 	case RV_ACT_RETIRED:

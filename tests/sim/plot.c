@@ -16,7 +16,7 @@ const char *event_name(enum rv_event_kind k)
 const char *action_name(enum rv_action_kind k)
 {
 	static const char *const names[] = {"START", "FIND", "PROBE", "HEALTH", "HOOK", "DROP",
-		"SIGNAL", "KILL", "STATE", "STUCK", "BOOT", "RETIRED", "OVER"};
+		"SIGNAL", "KILL", "STATE", "STUCK", "PAUSED", "BOOT", "RETIRED", "OVER"};
 
 	return names[k];
 }

@@ -60,6 +60,7 @@ static const char *const faults[] = {
 	[47] = "a launcher that does not end has no bound",
 	[48] = "an operator's order does not reach what is part of it",
 	[49] = "what is part of it is not gone before it is stopped",
+	[50] = "what is paused and resumed in one turn is not told",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

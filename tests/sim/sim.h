@@ -52,6 +52,8 @@ struct record {
 	uint64_t generation, recreate_of, confirmed_lost;
 	bool alive, answered, exited, gone, proved, updated, cleaned, ordered, exempt, retired;
 	bool guest; /* not ours */
+	bool paused, told_paused; /* as ordered; as told */
+	unsigned swings, tellings; /* of it, in this turn */
 	bool quits, extended, narrow, spared, leaving_seen, stuck, killed, was_ready_once,
 		uncounted;
 	bool launched, found; /* a launcher ended with 0; its daemon is known */

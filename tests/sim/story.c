@@ -106,6 +106,7 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 			a->other != RV_NO_ID ? name_of(st, a->other) : "");
 		break;
 	case RV_ACT_STUCK: snprintf(to, size, "is stuck"); break;
+	case RV_ACT_PAUSED: snprintf(to, size, a->paused ? "is paused" : "is resumed"); break;
 	case RV_ACT_BOOT:
 		snprintf(to, size, "boot %s%s%s", a->verdict == RV_OK ? "done" : "failed",
 			a->degraded	 ? ", degraded"

@@ -210,6 +210,7 @@ void world_act(struct sim *s, const struct rv_action *a)
 	case RV_ACT_DROP:
 	case RV_ACT_STATE:
 	case RV_ACT_STUCK:
+	case RV_ACT_PAUSED:
 	case RV_ACT_BOOT:
 	case RV_ACT_RETIRED:
 	case RV_ACT_OVER: break;
