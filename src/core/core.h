@@ -238,4 +238,16 @@ enum rv_end rv_core_end(const struct rv_core *c);
 /* Whether a START that was emitted and not answered is still wanted: nobody has asked the life to end meanwhile. */
 bool rv_core_may_start(const struct rv_core *c, rv_id id);
 
+/* What the sandbox has of a service right now: one rule for the log, status, wait and why. */
+enum rv_presence {
+	RV_THERE, /* ready, adopted, or a task that has finished well; or nobody means it to run */
+	RV_MISSED, /* it is not: the sandbox is ready without it, but degraded. Also what an operator stopped */
+	RV_LACKED, /* it is not, and the sandbox is not ready without it */
+};
+enum rv_presence rv_core_presence(const struct rv_core *c, rv_id id);
+/* And of all of them. Not ready before the boot is decided and while reeve closes. A boot that failed and was not rolled
+   back becomes ready as soon as nothing is lacked any more. */
+enum rv_whole { RV_WHOLE_NOT_READY, RV_WHOLE_DEGRADED, RV_WHOLE_READY };
+enum rv_whole rv_core_whole(const struct rv_core *c);
+
 #endif

@@ -9,31 +9,22 @@
 
 enum { NAMED = 50 }; /* services that have a line each */
 
-/* It was to run from the boot on, and does not. */
 static bool is_missing(const struct rv_engine *g, rv_id id)
 {
-	const struct rv_service *s = g->hands[id].service;
-	enum rv_state state = rv_core_look(g->core, id).state;
-
-	return s && s->enabled && state != RV_READY && state != RV_EXITED &&
-		state != RV_UNHEALTHY && state != RV_ADOPTED;
+	return rv_core_presence(g->core, id) != RV_THERE;
 }
 
-/* Names, "a, b, c", in the order of the plan. True: the sandbox is ready without them. */
-static bool name_missing(const struct rv_engine *g, struct rv_buf *to)
+/* "a, b, c", in the order of the plan. */
+static void name_missing(const struct rv_engine *g, struct rv_buf *to)
 {
-	bool ready = true;
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->plan->present; i++) {
 		rv_id id = g->plan->order[i];
 
-		if (!is_missing(g, id))
-			continue;
-		rv_buf_fmt(to, "%s%s", n++ ? ", " : "", g->hands[id].service->name);
-		ready &= !g->hands[id].service->essential;
+		if (is_missing(g, id))
+			rv_buf_fmt(to, "%s%s", n++ ? ", " : "", g->hands[id].service->name);
 	}
-	return ready;
 }
 
 /* A line each: what it could not start, and why. */
@@ -57,20 +48,22 @@ static void explain_missing(const struct rv_engine *g)
 		rv_say(RV_WARN, NULL, "and %zu more are not there", n - NAMED);
 }
 
-static void went_well(const struct rv_engine *g, const char *time, bool degraded)
+static void went_well(const struct rv_engine *g, const char *time)
 {
+	enum rv_whole whole = rv_core_whole(g->core);
 	struct rv_buf missing = {.max = 4096};
 
-	if (degraded) {
-		bool ready = name_missing(g, &missing);
-
-		rv_say(RV_WARN, NULL, "%s after %s%s: without %s", ready ? "ready" : "boot is over",
-			time, ready ? ", but degraded" : ", degraded", rv_buf_text(&missing));
-		explain_missing(g);
-	} else {
+	if (whole == RV_WHOLE_READY) {
 		rv_say(RV_INFO, NULL, "all ready after %s", time);
+		return;
 	}
+	name_missing(g, &missing);
+	rv_say(RV_WARN, NULL, "%s after %s%s: without %s",
+		whole == RV_WHOLE_DEGRADED ? "ready" : "boot is over", time,
+		whole == RV_WHOLE_DEGRADED ? ", but degraded" : ", degraded",
+		rv_buf_text(&missing));
 	rv_buf_fini(&missing);
+	explain_missing(g);
 }
 
 /* The sentence about the first that failed, whatever has become of it since. */
@@ -118,7 +111,7 @@ void rv_booted(struct rv_engine *g, const struct rv_action *a)
 	g->ending.booted = rv_now();
 	rv_text_dur((g->ending.booted - g->began) / RV_MS * RV_MS, time, sizeof(time));
 	if (a->verdict == RV_OK)
-		went_well(g, time, a->degraded);
+		went_well(g, time);
 	else
 		failed(g, a, time);
 }

@@ -35,6 +35,12 @@ struct rv_wait {
 	struct rv_entry entries[];
 };
 
+/* wait --ready without names */
+static bool is_of_sandbox(const struct rv_wait *w)
+{
+	return w->whole && w->aim == RV_AIM_READY;
+}
+
 /* --- answers ----------------------------------------------------------------------------------- */
 
 static const char *note(const struct rv_wait *w, const struct rv_entry *e)
@@ -131,10 +137,10 @@ static void answer(struct rv_wait *w)
 		first = false;
 		put_entry(w, e);
 	}
-	if (w->whole && w->aim == RV_AIM_READY)
-		ok &= rv_engine_boot(g) == RV_BOOT_DONE || rv_engine_boot(g) == RV_BOOT_DEGRADED;
+	if (is_of_sandbox(w))
+		ok &= rv_engine_whole(g) != RV_WHOLE_NOT_READY;
 	RV_JSON_LIT(out, "],");
-	if (w->whole && w->aim == RV_AIM_READY)
+	if (is_of_sandbox(w))
 		rv_why_put_sandbox(g, out);
 	RV_JSON_LIT(out, "\"boot\":");
 	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
@@ -167,6 +173,16 @@ static void conclude(struct rv_wait *w)
 		ev_feed_event(c->control->loop, &c->out, EV_WRITE);
 }
 
+/* Of the whole sandbox all that is not lacked is as it should be, at this moment. */
+static enum rv_rpc_outcome judge(const struct rv_wait *w, const struct rv_entry *e)
+{
+	struct rv_engine *g = w->conn->control->engine;
+
+	if (is_of_sandbox(w) && rv_engine_presence(g, e->id) != RV_LACKED)
+		return RV_DONE_OK;
+	return rv_ctl_judge(g, w->aim, e);
+}
+
 /* True when all is decided. */
 static bool look_at(struct rv_wait *w)
 {
@@ -174,32 +190,33 @@ static bool look_at(struct rv_wait *w)
 	bool waits = w->aim >= RV_AIM_READY;
 	size_t open = 0;
 
-	if (w->whole && w->aim == RV_AIM_READY && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY &&
-		!rv_engine_closing(g))
+	if (is_of_sandbox(w) && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY && !rv_engine_closing(g))
 		return false;
 	for (size_t i = 0; i < w->count; i++) {
 		struct rv_entry *e = &w->entries[i];
 
 		if (e->decided)
 			continue;
-		e->outcome = rv_ctl_judge(g, w->aim, e);
+		e->outcome = judge(w, e);
 		if (e->outcome == RV_DONE_YET && !w->no_wait) {
 			open++;
 			if (w->count > SCAN_MAX)
 				return false;
 			continue;
 		}
-		e->decided = true;
+		e->decided = !is_of_sandbox(w) || e->outcome != RV_DONE_OK;
 		if (waits && e->outcome != RV_DONE_OK) {
 			/* a wait that cannot succeed ends; the others are told as they are */
 			for (i++; i < w->count; i++)
 				if (!w->entries[i].decided)
-					w->entries[i].outcome = rv_ctl_judge(
-						g, w->aim, &w->entries[i]);
+					w->entries[i].outcome = judge(w, &w->entries[i]);
 			return true;
 		}
 	}
-	return !open;
+	/* What a reload has added is not among them. */
+	return !open &&
+		(!is_of_sandbox(w) || rv_engine_closing(g) ||
+			rv_engine_whole(g) != RV_WHOLE_NOT_READY);
 }
 
 void rv_wait_judge(struct rv_control *k)
@@ -406,8 +423,7 @@ static size_t keep_essential(struct rv_engine *g, rv_id *ids, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct rv_service *s = &rv_engine_conf(g)->services[ids[i]];
 
-		if (s->enabled && s->essential &&
-			!(rv_engine_glance(g, ids[i]).flags & RV_LOOK_HELD))
+		if (s->enabled && s->essential)
 			ids[kept++] = ids[i];
 	}
 	return kept;

@@ -74,37 +74,12 @@ static void put_one(struct rv_conn *c, rv_id id)
 
 /* ---- the whole sandbox ---- */
 
-/* What `wait --ready` asks of each service that it asks about. */
-static bool is_there(struct rv_engine *g, rv_id id)
-{
-	enum rv_state state = rv_engine_glance(g, id).state;
-
-	return state == RV_READY || state == RV_ADOPTED ||
-		(state == RV_EXITED && rv_engine_conf(g)->services[id].type == RV_TASK);
-}
-
-/* It is meant to run, and does not. */
-static bool is_missing(struct rv_engine *g, rv_id id)
-{
-	const struct rv_service *s = &rv_engine_conf(g)->services[id];
-	uint32_t flags = rv_engine_glance(g, id).flags;
-
-	return !is_there(g, id) && (s->enabled || (flags & RV_LOOK_NEEDED));
-}
-
-static bool is_essential(struct rv_engine *g, rv_id id)
-{
-	const struct rv_service *s = &rv_engine_conf(g)->services[id];
-
-	return s->enabled && s->essential && !(rv_engine_glance(g, id).flags & RV_LOOK_HELD);
-}
-
 static void list(struct rv_engine *g, const rv_id *ids, size_t n, bool essential, struct rv_buf *to)
 {
 	size_t shown = 0, more = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (essential && !is_essential(g, ids[i]))
+		if (essential && rv_engine_presence(g, ids[i]) != RV_LACKED)
 			continue;
 		if (shown == MISSING_SHOWN) {
 			more++;
@@ -125,17 +100,15 @@ struct sandbox {
 static void tell_sandbox(struct rv_engine *g, const rv_id *missing, size_t n, struct sandbox *s)
 {
 	enum rv_boot boot = rv_engine_boot(g);
+	enum rv_whole whole = rv_engine_whole(g);
 	struct rv_buf must = {0}, all = {0};
 
 	list(g, missing, n, true, &must);
 	list(g, missing, n, false, &all);
-	s->ready = boot != RV_BOOT_NOT_YET && boot != RV_BOOT_UNDER_WAY && boot != RV_BOOT_FAILED &&
-		!must.len && !rv_engine_closing(g);
-	s->degraded = s->ready && n;
+	s->ready = whole != RV_WHOLE_NOT_READY;
+	s->degraded = whole == RV_WHOLE_DEGRADED;
 	if (rv_engine_closing(g))
 		rv_buf_str(&s->sentence, "the sandbox is not ready: reeve is shutting down");
-	else if (boot == RV_BOOT_FAILED && !must.len)
-		rv_buf_str(&s->sentence, "the sandbox is not ready: its boot failed");
 	else if (s->degraded)
 		rv_buf_fmt(&s->sentence, "the sandbox is ready, but degraded: without %s",
 			rv_buf_text(&all));
@@ -156,7 +129,7 @@ static size_t keep_missing(struct rv_engine *g, rv_id *ids, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_missing(g, ids[i]))
+		if (rv_engine_presence(g, ids[i]) != RV_THERE)
 			ids[kept++] = ids[i];
 	return kept;
 }
@@ -184,7 +157,7 @@ void rv_why_put_sandbox(struct rv_engine *g, struct rv_buf *out)
 	size_t n = 0;
 
 	for (size_t i = 0; missing && plan && i < plan->present; i++)
-		if (is_missing(g, plan->order[i]))
+		if (rv_engine_presence(g, plan->order[i]) != RV_THERE)
 			missing[n++] = plan->order[i];
 	if (missing)
 		put_sandbox(g, missing, n, out);

@@ -74,6 +74,9 @@ const char *rv_engine_name(const struct rv_engine *g, rv_id id);
 rv_id rv_engine_find(const struct rv_engine *g, const char *name); /* RV_NO_ID: none */
 enum rv_boot rv_engine_boot(const struct rv_engine *g);
 bool rv_engine_closing(const struct rv_engine *g);
+/* As the core has it: what the sandbox has of one, and of all. */
+enum rv_presence rv_engine_presence(const struct rv_engine *g, rv_id id);
+enum rv_whole rv_engine_whole(const struct rv_engine *g);
 rv_time rv_engine_started(const struct rv_engine *g);
 /* Written before watchers are told. */
 const struct rv_history *rv_engine_history(const struct rv_engine *g);

@@ -21,7 +21,8 @@ struct rv_herald {
 	struct sockaddr_un at;
 	socklen_t at_len;
 	const char *boot, *stop; /* still to be told, in this order; NULL: nothing */
-	bool booted, stopping;
+	bool ready, failed; /* told of the boot */
+	bool stopping;
 };
 
 /* False: it has to be tried again. Whoever is not there any more is not told. */
@@ -57,12 +58,23 @@ static void on_again(struct ev_loop *loop, struct ev_timer *w, int events)
 	tell_all(w->data);
 }
 
-static const char *word_for(enum rv_boot boot)
+/* What it came to when the boot failed and was not rolled back: somebody may have started what was missing. */
+static const char *word_after_failure(const struct rv_herald *h)
 {
-	switch (boot) {
+	switch (rv_engine_whole(h->engine)) {
+	case RV_WHOLE_READY: return "READY=1\nSTATUS=all ready";
+	case RV_WHOLE_DEGRADED: return "READY=1\nSTATUS=ready, degraded";
+	case RV_WHOLE_NOT_READY: break;
+	}
+	return h->failed ? NULL : "STATUS=boot failed";
+}
+
+static const char *word_for(const struct rv_herald *h)
+{
+	switch (rv_engine_boot(h->engine)) {
 	case RV_BOOT_DONE: return "READY=1\nSTATUS=all ready";
 	case RV_BOOT_DEGRADED: return "READY=1\nSTATUS=ready, degraded";
-	case RV_BOOT_FAILED: return "STATUS=boot failed";
+	case RV_BOOT_FAILED: return word_after_failure(h);
 	case RV_BOOT_NOT_YET:
 	case RV_BOOT_UNDER_WAY: break;
 	}
@@ -72,11 +84,14 @@ static const char *word_for(enum rv_boot boot)
 static void on_change(struct rv_watcher *w, rv_id id)
 {
 	struct rv_herald *h = (struct rv_herald *)((char *)w - offsetof(struct rv_herald, watcher));
+	const char *word;
 
 	(void)id;
-	if (!h->booted) {
-		h->boot = word_for(rv_engine_boot(h->engine));
-		h->booted = h->boot;
+	word = h->ready ? NULL : word_for(h);
+	if (word) {
+		h->boot = word;
+		h->ready = *word == 'R';
+		h->failed = !h->ready;
 	}
 	if (!h->stopping && rv_engine_closing(h->engine)) {
 		h->stopping = true;

@@ -81,6 +81,16 @@ bool rv_engine_closing(const struct rv_engine *g)
 	return rv_core_closing(g->core);
 }
 
+enum rv_presence rv_engine_presence(const struct rv_engine *g, rv_id id)
+{
+	return rv_core_presence(g->core, id);
+}
+
+enum rv_whole rv_engine_whole(const struct rv_engine *g)
+{
+	return rv_core_whole(g->core);
+}
+
 rv_time rv_engine_started(const struct rv_engine *g)
 {
 	return g->began;

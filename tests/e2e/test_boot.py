@@ -2,10 +2,12 @@
 import json
 import os
 import re
+import socket
 import time
 
 import pytest
 
+import harness
 from harness import until
 
 # node.py NAME FILE [SECONDS-TO-STOP] [ready FD]: records start, term and gone with a monotonic stamp
@@ -198,6 +200,34 @@ services:
     assert re.search(r"^c +waiting .* dependency failed: b", got, re.M), got
     assert got.splitlines()[-1].startswith("the sandbox is not ready, and its boot failed: it waits for "), got
     assert r.ctl("wait", "--ready", "--timeout", "2s").returncode in (3, 6)
+    assert r.term() == 0
+
+
+def test_with_continue_the_sandbox_becomes_ready_when_somebody_starts_what_was_missing(reeve, tmp_path):
+    late = tmp_path / "late"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as parent:
+        parent.bind(str(tmp_path / "notify"))
+        parent.settimeout(20 * harness.SLACK)
+        r = reeve("""
+reeve: {on-boot-failure: continue}
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [%s]}
+  c: {command: [/bin/sleep, "1000"], needs: [b]}
+""" % late, env={"NOTIFY_SOCKET": parent.getsockname()})
+        assert parent.recv(4096) == b"STATUS=boot failed"
+        assert r.ctl("wait", "--ready", "--timeout", "20s").returncode == 3, "it will not come by itself"
+        late.write_text("#!/bin/sh\nexec sleep 1000\n")
+        late.chmod(0o755)
+        assert r.ctl("start", "b").returncode == 0
+        assert r.ctl("wait", "--ready", "--timeout", "20s").returncode == 0
+        assert parent.recv(4096).splitlines() == [b"READY=1", b"STATUS=all ready"]
+        whole = json.loads(r.ctl("--json", "status").stdout)
+        assert (whole["ready"], whole["degraded"], whole["boot"]) == (True, False, "failed"), "that it failed stays true"
+        assert r.ctl("status").stdout.splitlines()[-1] == "the sandbox is ready"
+        r.ctl("stop", "b")
+        whole = json.loads(r.ctl("--json", "why").stdout)
+        assert not whole["ready"] and whole["sentence"].endswith("it waits for c"), whole
     assert r.term() == 0
 
 
