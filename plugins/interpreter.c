@@ -144,6 +144,7 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 	}
 	t->process.argv = argv;
 	t->process.is_static = true;
+	t->unused = *prefix ? 0 : REEVE_UNUSED_CLEANUP;
 	return REEVE_OK;
 }
 

@@ -64,6 +64,7 @@ struct rv_recipe {
 	const uint16_t *ports; /* effective ports that the service binds itself */
 	size_t port_count;
 	bool is_static; /* the same for every start until configuration changes */
+	uint32_t unused; /* RV_HAS(...): hooks that have nothing to do */
 	bool fixed; /* softly failed: will be known at start only; not an error */
 	const char *log_file; /* log path of the plugin's convention; NULL: none */
 	uint8_t type; /* 0: as configured; 1 + enum rv_type. The file's own word is stronger */
@@ -173,6 +174,8 @@ struct rv_service {
 	const char *const *command;
 	const char *const *argv; /* effective, after rv_conf_plan; NULL: known at start only */
 	bool argv_is_static;
+	uint32_t
+		unused; /* RV_HAS(...): hooks that need not be asked, as long as no start says otherwise */
 	const struct rv_dependency *deps;
 	size_t dep_count;
 	const char *user, *group; /* as written; NULL: ours */

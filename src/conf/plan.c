@@ -218,6 +218,7 @@ static void take_argv(struct rv_whole *w, struct rv_detail *d, const struct rv_r
 	struct rv_complaints *c)
 {
 	/* Without a recipe's word nothing is ever asked again; what it may say at a start is not known. */
+	d->s.unused = recipe ? recipe->unused : 0;
 	d->s.argv_is_static = !recipe || recipe->is_static ||
 		(!recipe->argv && !recipe->env && !recipe->fixed);
 	if (d->s.command) {

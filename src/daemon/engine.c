@@ -40,6 +40,7 @@ static void start_one(struct rv_engine *g, const struct rv_start *s)
 
 		g->hands[s->id].facts.generation = s->generation;
 		g->hands[s->id].asking = true;
+		g->hands[s->id].unused = 0; /* as long as it has not answered */
 		rv_hostlink_call(g->world.host, &f, RV_HOOK_START, 10 * RV_SEC);
 	}
 }

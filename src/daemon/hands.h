@@ -53,6 +53,7 @@ struct rv_hands {
 	bool given_changes; /* ... when this is set */
 	struct rv_given *given_asked; /* its plugin is being asked about these */
 	bool asking; /* its start hook is in flight */
+	uint32_t unused; /* RV_HAS(...): hooks that have nothing to do for this life */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
 	uid_t stopped_by; /* who asked for its last stop */
 	uid_t paused_by[2]; /* who asked last that it be resumed, and paused */

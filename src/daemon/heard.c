@@ -164,7 +164,10 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 {
 	struct rv_hands *h = &g->hands[id];
 	struct rv_err e;
-	enum rv_event_kind what = begin(g, h, generation, r, &e);
+	enum rv_event_kind what;
+
+	h->unused = r ? r->unused : h->service->unused;
+	what = begin(g, h, generation, r, &e);
 
 	if (what == RV_EV_SPAWN_FAILED) {
 		rv_given_note(h, &h->why, e.text);

@@ -112,6 +112,12 @@ bool rv_host_table(const struct rv_hp_table *t, struct rv_arena *a, struct rv_pl
 	return fine;
 }
 
+static uint32_t unused_hooks(uint8_t unused)
+{
+	return (unused & 1 ? RV_HAS(RV_HOOK_UPDATE) : 0) | (unused & 2 ? RV_HAS(RV_HOOK_STOP) : 0) |
+		(unused & 4 ? RV_HAS(RV_HOOK_CLEANUP) : 0);
+}
+
 bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv_recipe *to)
 {
 	uint16_t *ports = rv_arena_array(a, p->port_count, sizeof(*ports));
@@ -125,6 +131,7 @@ bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv
 		.ports = ports,
 		.port_count = p->port_count,
 		.is_static = p->is_static,
+		.unused = unused_hooks(p->unused),
 		.type = p->type,
 		.pid_file = p->pid_file && *p->pid_file ? copy(a, p->pid_file, &fine) : NULL,
 		.main_port = p->main_port,
@@ -134,7 +141,7 @@ bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv
 
 bool rv_host_needed(const struct rv_service *s)
 {
-	uint32_t hooks = s->name && s->table ? s->table->hooks : 0;
+	uint32_t hooks = s->name && s->table ? s->table->hooks & ~s->unused : 0;
 
 	if (!s->name)
 		return false;

@@ -57,5 +57,6 @@ struct rv_hp_process rv_trust_recipe(const struct reeve_turn *t)
 		.pid_file = t->pid_file,
 		.main_port = t->main_port,
 		.log_file = p->log_file,
-		.is_static = p->is_static};
+		.is_static = p->is_static,
+		.unused = (uint8_t)(t->unused % RV_HP_UNUSED)};
 }

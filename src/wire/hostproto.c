@@ -289,6 +289,7 @@ static void process(struct codec *c, struct rv_hp_process *p)
 	u16(c, &p->main_port);
 	str(c, &p->log_file);
 	flag(c, &p->is_static);
+	small(c, &p->unused, RV_HP_UNUSED);
 }
 
 static void recipe(struct codec *c, struct rv_hp_recipe *r)

@@ -118,7 +118,9 @@ struct rv_hp_process {
 	uint16_t main_port; /* 0 none */
 	const char *log_file; /* "" none */
 	bool is_static;
+	uint8_t unused; /* hooks that need not be called: REEVE_UNUSED_... */
 };
+#define RV_HP_UNUSED 8 /* values of it */
 
 struct rv_hp_recipe {
 	uint32_t id, number;

@@ -431,3 +431,22 @@ def test_the_probe_of_a_plugin_is_asked_again_and_again(mixed, tmp_path):
     flag.write_text("")
     assert r.wait_state("bad", "ready")["generation"] == 1
     assert r.term() == 0
+
+
+def test_a_hook_that_has_nothing_to_do_is_not_called(reeve, free_port):
+    """An interpreter without a session prefix has nothing to clean up: its end needs no host, so there is none."""
+    service = """{plugin: interpreter, command: [/bin/sleep, '1000'], ready: {exec: [/bin/true]}, ports: [%d],
+    restart: {delay: 1ms}, options: {%s}}"""
+    r = reeve("services:\n  bare: %s\n" % (service % (free_port(), "")))
+    r.wait_state("bare", "ready")
+    until("nobody needs the host", lambda: host_of(r) == 0)
+    os.kill(r.service("bare")["pid"], signal.SIGKILL)
+    until("its next life", lambda: r.service("bare")["generation"] == 2 and r.service("bare")["state"] == "ready")
+    assert host_of(r) == 0
+    assert r.ctl("stop", "bare").returncode == 0
+    assert r.term() == 0
+    r = reeve("services:\n  tidy: %s\n" % (service % (free_port(), "session-prefix: cells-of-one-")))
+    r.wait_state("tidy", "ready")
+    assert host_of(r)
+    assert r.ctl("stop", "tidy").returncode == 0
+    assert r.term() == 0

@@ -28,6 +28,8 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 	t->process.env = env;
 	t->process.is_static = strcmp(what, "later") != 0;
 	t->process.log_file = "/tmp/good.log";
+	t->unused = REEVE_UNUSED_UPDATE | REEVE_UNUSED_CLEANUP |
+		128; /* and one that is not known */
 	reeve_port(t, 4242);
 	return REEVE_OK;
 }

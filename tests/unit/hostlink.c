@@ -349,6 +349,7 @@ static void a_rehearsal_brings_recipes_refusals_and_doubts(void **state)
 	assert_int_equal(r[0].ports[0], 4242);
 	assert_true(r[0].is_static);
 	assert_string_equal(r[0].log_file, "/tmp/good.log");
+	assert_int_equal(r[0].unused, RV_HAS(RV_HOOK_UPDATE) | RV_HAS(RV_HOOK_CLEANUP));
 	assert_null(r[0].error);
 	assert_string_equal(r[1].error, "option do: cannot be refuse");
 	assert_null(r[1].argv);

@@ -29,7 +29,7 @@ static const struct rv_hp_peer peers[] = {{"db", "exec", words}, {"later", "good
 	{                                                                                      \
 		.argv = words, .env = words, .ports = ports, .port_count = 2, .type = 2,       \
 		.main_pid = 77, .pid_file = "/run/x.pid", .main_port = 8080, .log_file = "/x", \
-		.is_static = true                                                              \
+		.is_static = true, .unused = 5                                                 \
 	}
 
 static const struct rv_statuses statuses[] = {{200, 299}, {304, 304}};

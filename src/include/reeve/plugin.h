@@ -174,6 +174,11 @@ struct reeve_process {
 	                            that start need not be asked again */
 };
 
+/* Which hooks need not be called: what they would answer is REEVE_OK. */
+#define REEVE_UNUSED_UPDATE  1u
+#define REEVE_UNUSED_STOP    2u
+#define REEVE_UNUSED_CLEANUP 4u
+
 /* ---- facts ------------------------------------------------------------------------------------ */
 
 /* A socket that reeve binds and the service inherits. */
@@ -240,6 +245,10 @@ struct reeve_turn {
 	   stronger. */
 	const char *pid_file; /* the daemon writes its pid there */
 	uint16_t main_port; /* the daemon listens on this TCP port */
+
+	/* of start: hooks that have nothing to do for a service with these options, REEVE_UNUSED_... Reeve goes on
+	   without calling them, until a start says otherwise. */
+	uint32_t unused;
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------- */
