@@ -62,14 +62,17 @@ services:
   gate: {command: [/bin/sh, -c, "while [ ! -e %(gate)s ]; do sleep 0.02; done"], type: task, ready: {timeout: 50s}}
   line: {command: [/bin/sleep, "1000"], essential: false}
   deaf:
-    command: [/bin/sh, -c, "trap '' TERM INT; while [ ! -e %(gate)s.deaf ]; do sleep 0.05; done"]
+    command: [/bin/sh, -c, "trap '' TERM INT; echo >&3; while [ ! -e %(gate)s.deaf ]; do sleep 0.05; done"]
+    ready: {fd: 3}
     needs: [gate]
     stop: {steps: [{signal: INT, timeout: 60s}, {signal: TERM, timeout: 2s}]}
   above:
-    command: [/bin/sh, -c, "trap '' TERM; while [ ! -e %(gate)s.above ]; do sleep 0.05; done"]
+    command: [/bin/sh, -c, "trap '' TERM; echo >&3; while [ ! -e %(gate)s.above ]; do sleep 0.05; done"]
+    ready: {fd: 3}
     needs: [deaf]
     stop: {signal: TERM, timeout: 60s}
-  tired: {command: [/bin/sh, -c, "exit 3"], needs: [gate], essential: false, restart: {on: always, delay: 200s, max-delay: 200s}}
+  tired: {command: [/bin/sh, -c, "while [ ! -e %(gate)s.tired ]; do sleep 0.02; done; exit 3"], needs: [gate], essential: false,
+    restart: {on: always, delay: 200s, max-delay: 200s}}
   broken: {command: [/nowhere/program], needs: [gate], essential: false}
 """
 
@@ -90,6 +93,8 @@ def test_each_state_has_its_sentence(reeve, tmp_path):
     r.wait_state("broken", "failed")
     text = why(r, "broken")["sentence"]
     assert "broken failed " in text and "cannot execute /nowhere/program: No such file or directory; `reevectl start broken`" in text
+    harness.until("the boot is over", lambda: why(r)["boot"] == "degraded")  # it does not end while somebody waits to be restarted
+    (tmp_path / "gate.tired").write_text("")
     r.wait_state("tired", "backoff")
     got = why(r, "tired")
     assert got["waits_for"] == "delay" and 0 < got["left_ms"] <= 400000
