@@ -108,6 +108,7 @@ void rv_hands_close(struct rv_hands *h)
 		rv_listener_close(h->listeners[i]);
 	free(h->why);
 	free(h->probe_why);
+	free(h->stranger);
 	rv_given_destroy(h->given);
 	rv_given_destroy(h->given_next);
 	assert(!h->given_asked); /* who asked has gone before, or was told */
@@ -163,6 +164,8 @@ static void forget_proof(struct rv_hands *h)
 	rv_prober_destroy(h->prober);
 	h->prober = NULL;
 	h->asks_health = false;
+	free(h->stranger);
+	h->stranger = NULL;
 	free(h->probe_why);
 	h->probe_why = NULL;
 	h->waits = NULL;

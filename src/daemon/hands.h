@@ -54,6 +54,7 @@ struct rv_hands {
 	struct rv_given *given_asked; /* its plugin is being asked about these */
 	bool asking; /* its start hook is in flight */
 	uint32_t unused; /* RV_HAS(...): hooks that have nothing to do for this life */
+	struct rv_stranger *stranger; /* who answered in its place in this life; NULL: nobody has */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
 	uid_t stopped_by; /* who asked for its last stop */
 	uid_t paused_by[2]; /* who asked last that it be resumed, and paused */

@@ -10,6 +10,8 @@
 #include "daemon/say.h"
 #include "sys/clock.h"
 
+#define STRANGER_STAYS RV_SEC
+
 enum rv_place_is rv_place_look(struct rv_hands *h, struct rv_world *w, struct rv_tenant *t,
 	uint16_t *port, struct rv_err *e)
 {
@@ -78,6 +80,34 @@ static bool trust(struct rv_hands *h, const struct rv_doubt *doubt, struct rv_er
 	return true;
 }
 
+struct rv_stranger {
+	unsigned long inode;
+	rv_time asked;
+	struct rv_tenant who;
+};
+
+/* Who has the socket. To find that out all of /proc is walked, and a check may ask hundreds of times: what was learned of a
+   stranger is good for a while. */
+static bool is_somebody_else(
+	struct rv_hands *h, const struct rv_world *w, unsigned long inode, struct rv_tenant *t)
+{
+	rv_time now = rv_now();
+
+	if (h->stranger && h->stranger->inode == inode &&
+		now - h->stranger->asked < STRANGER_STAYS) {
+		*t = h->stranger->who;
+		return true;
+	}
+	rv_tenant_of(w, inode, t);
+	if (t->service == h->service->id)
+		return false; /* it came only now, or it is a process that was not known yet */
+	if (!h->stranger)
+		h->stranger = malloc(sizeof(*h->stranger));
+	if (h->stranger)
+		*h->stranger = (struct rv_stranger){inode, now, *t};
+	return true;
+}
+
 bool rv_place_is_own(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 {
 	struct rv_doubt doubt = {.inode = 0};
@@ -88,9 +118,8 @@ bool rv_place_is_own(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 	case RV_WHOSE_UNKNOWN: return trust(h, &doubt, e);
 	case RV_WHOSE_OTHERS: break;
 	}
-	rv_tenant_of(w, doubt.inode, &t);
-	if (t.service == h->service->id)
-		return true; /* it came only now, or it is a process that was not known yet */
+	if (!is_somebody_else(h, w, doubt.inode, &t))
+		return true;
 	return rv_fail(e, RV_ERR_START, "port %u is listened on by %s, not by this service",
 		doubt.at.port, t.text);
 }
