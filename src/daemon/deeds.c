@@ -72,11 +72,32 @@ static void do_hook(struct rv_engine *g, const struct rv_action *a)
 		rv_hostlink_call(g->world.host, &f, hook, a->timeout);
 }
 
+/* Its main process ended well by itself, and what it left is asked to leave: it may have meant to go on there. */
+static void hint_at_launcher(struct rv_engine *g, const struct rv_action *a)
+{
+	const struct rv_hands *h = &g->hands[a->id];
+	enum rv_why why = rv_core_look(g->core, a->id).why;
+	struct rv_buf who = {0};
+
+	if (a->step || h->facts.exit != 0 || h->service->type != RV_DAEMON ||
+		h->service->is_command || (why != RV_WHY_EXIT && why != RV_WHY_EXIT_EARLY))
+		return;
+	rv_reaper_name(g->world.reaper, a->id, &who);
+	if (who.len)
+		rv_say(RV_WARN, h->service->name,
+			"it ended with 0 and left %s behind, which is stopped now: if it goes into "
+			"the background by itself, keep it in the foreground, or write `type: "
+			"launcher`",
+			rv_buf_text(&who));
+	rv_buf_fini(&who);
+}
+
 static void do_signal(struct rv_engine *g, const struct rv_action *a)
 {
 	const struct rv_node *n = &g->plan->node[a->id];
 	const struct rv_step *s = &g->plan->steps[n->first_step + a->step];
 
+	hint_at_launcher(g, a);
 	rv_say(RV_DEBUG, g->hands[a->id].service->name, "stop step %u: SIG%s", a->step + 1,
 		rv_signal_name(s->signal));
 	rv_reaper_ask(g->world.reaper, a->id, s->signal, (enum rv_target)a->to);
