@@ -1,7 +1,8 @@
 # What `reeve check` runs under the python of a Jupyter Server: imports the server and looks for kernels as it will. Prints
 # a line "reeve: TEXT" for each finding and ends with 3 when a start would fail.
 #
-# Arguments: the jupyter command; the folder of its files ("": not known); "1" when PATH decides which python this is.
+# Arguments: the jupyter command; the folder of its files ("": not known); "1" when PATH decides which python this is; the
+# kernels that option contexts wants, if any.
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 
 program, root, sought = sys.argv[1:4]
+wanted = sys.argv[4:]
 out, bad, tried = os.dup(1), False, {}
 os.dup2(2, 1)  # what modules print is no finding
 del sys.path[0]  # the working folder, which a script does not have there
@@ -50,7 +52,7 @@ def trouble(spec):
 
 
 def look_at_kernels():
-    """The one that is used when nobody asks for another must start; the rest is worth a warning."""
+    """Those that are wanted, and the one that is used when nobody asks for another, must start; the rest is worth a warning."""
     from jupyter_client.kernelspec import KernelSpecManager
     manager = KernelSpecManager()
     found = manager.find_kernel_specs()
@@ -63,7 +65,10 @@ def look_at_kernels():
         except Exception as e:
             why = "%s: %s" % (type(e).__name__, e)
         if why:
-            say("kernelspec %s in %s cannot start: %s" % (name, found[name], why), name != "python3" and len(found) > 1)
+            say("kernelspec %s in %s cannot start: %s" % (name, found[name], why),
+                name != "python3" and name not in wanted and len(found) > 1)
+    for name in sorted(set(wanted) - set(found)) if found else ():
+        say("option contexts wants the kernel %s, which is not among the kernelspecs: %s" % (name, ", ".join(sorted(found))))
 
 
 def look_at_path():

@@ -12,6 +12,7 @@
 
 #include <reeve/plugin.h>
 
+#include "contextlist.h"
 #include "contexts.h"
 #include "jupyter-check.h"
 
@@ -292,9 +293,30 @@ static enum reeve_next ask_itself(struct reeve_turn *t, const char *program)
 	return REEVE_RETRY;
 }
 
+/* The script and what it is told. */
+static const char *const *check_argv(
+	struct reeve_turn *t, const char *python, const char *program, bool sought)
+{
+	const char *root = root_of(t);
+	struct rv_context_list contexts;
+	struct reeve_list argv = {0};
+
+	reeve_add(t, &argv, python);
+	reeve_add(t, &argv, "-B"); /* nothing is made, no compiled module either */
+	reeve_add(t, &argv, "-c");
+	reeve_add(t, &argv, check_script);
+	reeve_add(t, &argv, program);
+	reeve_add(t, &argv, root ? root : "");
+	reeve_add(t, &argv, sought ? "1" : "");
+	if (rv_context_list_read(t, root, &contexts))
+		for (uint32_t i = 0; i < contexts.n; i++)
+			reeve_add(t, &argv, contexts.v[i].kernel);
+	return argv.v;
+}
+
 static enum reeve_next check(void *self, struct reeve_turn *t)
 {
-	const char *program = argv_of(t)[0], *root = root_of(t), *python;
+	const char *program = argv_of(t)[0], *python;
 	bool sought;
 
 	(void)self;
@@ -310,8 +332,7 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 	if (t->step)
 		return reeve_findings(
 			t, reeve_fmt(t, "looking for kernels of %s under %s", program, python));
-	t->run.argv = reeve_argv(t, python, "-B", "-c", check_script, program, root ? root : "",
-		sought ? "1" : "", (char *)NULL);
+	t->run.argv = check_argv(t, python, program, sought);
 	t->run.timeout_ns = t->left_ns;
 	return REEVE_RUN;
 }
