@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 #include "base/text.h"
 
@@ -116,4 +117,30 @@ int rv_signal_from_name(const char *name)
 	if (*name < '0' || *name > '9')
 		return realtime_from_name(name);
 	return rv_text_int(name, &n) && n >= 1 && n <= SIGRTMAX ? (int)n : 0;
+}
+
+const char *rv_limit_name(int resource)
+{
+	static const char *const names[] = {
+		[RLIMIT_CPU] = "cpu",
+		[RLIMIT_FSIZE] = "fsize",
+		[RLIMIT_DATA] = "data",
+		[RLIMIT_STACK] = "stack",
+		[RLIMIT_CORE] = "core",
+		[RLIMIT_RSS] = "rss",
+		[RLIMIT_NPROC] = "nproc",
+		[RLIMIT_NOFILE] = "nofile",
+		[RLIMIT_MEMLOCK] = "memlock",
+		[RLIMIT_AS] = "as",
+		[RLIMIT_LOCKS] = "locks",
+		[RLIMIT_SIGPENDING] = "sigpending",
+		[RLIMIT_MSGQUEUE] = "msgqueue",
+		[RLIMIT_NICE] = "nice",
+		[RLIMIT_RTPRIO] = "rtprio",
+		[RLIMIT_RTTIME] = "rttime",
+	};
+
+	if (resource < 0 || (size_t)resource >= sizeof(names) / sizeof(*names) || !names[resource])
+		return "?";
+	return names[resource];
 }

@@ -21,5 +21,7 @@ int rv_exit_status(rv_exit e);
 const char *rv_signal_name(int number);
 /* Accepts TERM, SIGTERM, 15, any case; 0 when it is no signal. */
 int rv_signal_from_name(const char *name);
+/* "nofile" for RLIMIT_NOFILE; "?": there is no such resource. Numbers are below RLIM_NLIMITS. */
+const char *rv_limit_name(int resource);
 
 #endif

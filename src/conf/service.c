@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
 #define AT(member)   offsetof(struct rv_detail, member)
@@ -105,24 +106,6 @@ static void read_umask(
 	}
 }
 
-static const struct {
-	const char *name;
-	int resource;
-} resources[] = {{"as", RLIMIT_AS}, {"core", RLIMIT_CORE}, {"cpu", RLIMIT_CPU},
-	{"data", RLIMIT_DATA}, {"fsize", RLIMIT_FSIZE}, {"locks", RLIMIT_LOCKS},
-	{"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
-	{"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"rss", RLIMIT_RSS},
-	{"rtprio", RLIMIT_RTPRIO}, {"rttime", RLIMIT_RTTIME}, {"sigpending", RLIMIT_SIGPENDING},
-	{"stack", RLIMIT_STACK}};
-
-const char *rv_limit_name(int resource)
-{
-	for (size_t i = 0; i < COUNT(resources); i++)
-		if (resources[i].resource == resource)
-			return resources[i].name;
-	return "?";
-}
-
 static void read_amount(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
@@ -157,7 +140,7 @@ static void read_limits(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
 	struct rv_detail *d = to;
-	const char *names[COUNT(resources)];
+	const char *names[RLIM_NLIMITS];
 	struct rv_limit *list;
 	char hint[100];
 
@@ -166,22 +149,22 @@ static void read_limits(
 		rv_read_refuse(r, v, "a map such as {nofile: 1024}");
 		return;
 	}
-	for (size_t i = 0; i < COUNT(resources); i++)
-		names[i] = resources[i].name;
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		names[i] = rv_limit_name(i);
 	list = rv_arena_array(r->arena, v->count, sizeof(*list));
 	for (uint32_t i = 0; list && i < v->count; i++) {
 		const struct rv_pair *p = &v->pairs[i];
-		size_t k = 0;
+		int k = 0;
 
-		while (k < COUNT(resources) && strcmp(resources[k].name, p->key) != 0)
+		while (k < RLIM_NLIMITS && strcmp(names[k], p->key) != 0)
 			k++;
-		if (k == COUNT(resources)) {
+		if (k == RLIM_NLIMITS || !strcmp(p->key, "?")) {
 			rv_read_complain(r, p->at, "has no limit called '%s'%s", p->key,
 				rv_read_hint(p->key, names, COUNT(names), hint, sizeof(hint)));
 			continue;
 		}
 		rv_read_enter(r, p->key);
-		list[d->s.limit_count].resource = resources[k].resource;
+		list[d->s.limit_count].resource = k;
 		read_limit(r, p->value, &list[d->s.limit_count++]);
 		rv_read_leave(r);
 	}

@@ -125,7 +125,6 @@ void rv_main_pid_settle(struct rv_whole *w, struct rv_detail *d, const struct rv
 extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
 rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;
 /* service.c */
-const char *rv_limit_name(int resource); /* "nofile" */
 void rv_detail_init(struct rv_detail *d);
 void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair *p);
 

@@ -10,34 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "sys/fd.h"
-
-static const char *limit_name(int resource)
-{
-	static const char *const names[] = {
-		[RLIMIT_CPU] = "cpu",
-		[RLIMIT_FSIZE] = "fsize",
-		[RLIMIT_DATA] = "data",
-		[RLIMIT_STACK] = "stack",
-		[RLIMIT_CORE] = "core",
-		[RLIMIT_RSS] = "rss",
-		[RLIMIT_NPROC] = "nproc",
-		[RLIMIT_NOFILE] = "nofile",
-		[RLIMIT_MEMLOCK] = "memlock",
-		[RLIMIT_AS] = "as",
-		[RLIMIT_LOCKS] = "locks",
-		[RLIMIT_SIGPENDING] = "sigpending",
-		[RLIMIT_MSGQUEUE] = "msgqueue",
-		[RLIMIT_NICE] = "nice",
-		[RLIMIT_RTPRIO] = "rtprio",
-		[RLIMIT_RTTIME] = "rttime",
-	};
-
-	if (resource < 0 || (size_t)resource >= sizeof(names) / sizeof(*names) || !names[resource])
-		return "?";
-	return names[resource];
-}
 
 static bool limit_refused(const struct rv_child *c, struct rv_err *e)
 {
@@ -49,7 +24,7 @@ static bool limit_refused(const struct rv_child *c, struct rv_err *e)
 		now.rlim_max != RLIM_INFINITY)
 		snprintf(hint, sizeof(hint), " (the hard limit of reeve is %llu)",
 			(unsigned long long)now.rlim_max);
-	rv_fail(e, RV_ERR_START, "cannot set limit %s to %lld: %s%s", limit_name(l->resource),
+	rv_fail(e, RV_ERR_START, "cannot set limit %s to %lld: %s%s", rv_limit_name(l->resource),
 		l->soft == UINT64_MAX ? -1LL : (long long)l->soft, strerror(c->number), hint);
 	return false;
 }
