@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "daemon/guise.h"
 #include "daemon/ident.h"
 #include "daemon/load.h"
@@ -204,6 +206,55 @@ static void check_log(const struct verifying *v)
 		tell_unmade(v, v->s->at, "log", path, may_have_file(path));
 }
 
+/* It writes that itself, into a folder that nobody makes for it. */
+static void check_pid_file(const struct verifying *v)
+{
+	const struct rv_main_pid *m = &v->s->main_pid;
+	char dir[PATH_MAX];
+	struct stat st;
+	int number;
+
+	if (v->s->type != RV_LAUNCHER || m->by != RV_MAIN_FILE || !m->file)
+		return;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(last_part(m->file) - m->file), m->file);
+	number = may_write(stat(m->file, &st) ? dir : m->file);
+	if (number)
+		tell(v, true, v->s->at, "its main-pid file %s cannot be written%s: %s", m->file,
+			v->as, number == ENOENT ? "its folder is not there" : strerror(number));
+}
+
+/* --- limits ------------------------------------------------------------------------------------ */
+
+/* On ourselves, and taken back. */
+static bool can_have(const struct rv_limit *l, const struct rlimit *now)
+{
+	__rlimit_resource_t resource = (__rlimit_resource_t)l->resource;
+	struct rlimit tried = {now->rlim_cur, l->hard == UINT64_MAX ? RLIM_INFINITY : l->hard};
+
+	if (setrlimit(resource, &tried))
+		return false;
+	setrlimit(resource, now);
+	return true;
+}
+
+/* Where the image runs there may be others, so these are warnings. */
+static void check_limits(const struct verifying *v)
+{
+	for (size_t i = 0; i < v->s->limit_count; i++) {
+		const struct rv_limit *l = &v->s->limits[i];
+		struct rlimit now;
+
+		if (getrlimit((__rlimit_resource_t)l->resource, &now) ||
+			now.rlim_max == RLIM_INFINITY || l->hard <= now.rlim_max ||
+			can_have(l, &now))
+			continue;
+		tell(v, true, v->s->at,
+			"limits.%s is above the hard limit here, which is %llu: it could not be "
+			"started",
+			rv_limit_name(l->resource), (unsigned long long)now.rlim_max);
+	}
+}
+
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* The number of the error; 0: it can be bound, or somebody has it now, which is no matter of an image. */
@@ -275,6 +326,7 @@ static void check_as_service(struct verifying *v, struct rv_arena *arena)
 	if (s->health && s->health->exec)
 		check_program(v, s->health->exec[0], " (of health.exec)", s->health->at);
 	check_folder(v);
+	check_pid_file(v);
 	v->broken |= !dressed;
 	rv_guise_end(&guise);
 	v->as = "";
@@ -315,6 +367,7 @@ void rv_load_verify(
 			continue;
 		check_as_service(&v, &arena);
 		check_log(&v);
+		check_limits(&v);
 		check_listeners(&v);
 		broken[i] = v.broken;
 	}

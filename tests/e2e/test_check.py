@@ -121,6 +121,26 @@ def test_what_reeve_itself_would_write_is_looked_at(check):
             "cannot write runtime-dir /dev/null/run: Not a directory", "cannot write termination-report /dev/null/report: Not a directory")
 
 
+def test_a_limit_above_what_can_be_had_here_is_a_warning(check):
+    text = "services: {a: {command: [/bin/true], log: null, limits: {nofile: %d, core: 0}}}"
+    most = int(open("/proc/sys/fs/nr_open").read())
+    got = accepted(check(text % (most + 1)), "warning: service a: limits.nofile is above the hard limit here, which is ")
+    assert got.stderr.count("limits.") == 1, got.stderr
+    assert "limits." not in accepted(check(text % 64)).stderr
+
+
+@pytest.mark.root
+def test_a_pid_file_whose_folder_is_not_there_or_closed_is_a_warning(check, tmp_path):
+    for path in (tmp_path, tmp_path.parent):
+        path.chmod(0o755)
+    text = "services: {a: {command: [/bin/true], type: launcher, user: nobody, main-pid: {file: %s/own/a.pid}, log: null}}" % tmp_path
+    accepted(check(text), "warning: service a: its main-pid file %s/own/a.pid cannot be written as user nobody: its folder is not there" % tmp_path)
+    (tmp_path / "own").mkdir(mode=0o700)
+    accepted(check(text), "cannot be written as user nobody: Permission denied")
+    (tmp_path / "own").chmod(0o777)
+    assert "main-pid" not in accepted(check(text)).stderr
+
+
 def test_a_script_that_is_not_there_is_a_warning(check):
     got = accepted(check("services: {a: {command: [/bin/sh, /nonexistent/a.sh], log: null}}"),
                    "warning: service a: /bin/sh has nothing to run: cannot read /nonexistent/a.sh")

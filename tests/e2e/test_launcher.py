@@ -417,3 +417,19 @@ services:
 """)
     r.wait_state("b", "exited")
     assert r.service("a")["state"] == "starting" and r.log("b") == "ended\n"
+
+
+def test_a_daemon_that_goes_into_the_background_is_told_of_its_type(reeve):
+    r = reeve("""
+services:
+  hides: {command: [/bin/sh, -c, "setsid sleep 1000 & exit 0"]}
+  ends: {command: [/bin/sh, -c, "exit 0"]}
+  left: {command: [/bin/sh, -c, "setsid sleep 1000 & wait"]}
+""")
+    r.wait_state("hides", "exited")
+    r.wait_state("ends", "exited")
+    r.wait_state("left", "ready")
+    assert r.ctl("stop", "left").returncode == 0
+    assert r.term() == 0
+    told = [line for line in r.stderr.splitlines() if "type: launcher" in line]
+    assert len(told) == 1 and "hides: it ended with 0 and left " in told[0], r.stderr

@@ -103,6 +103,14 @@ def test_a_kernel_whose_python_is_not_there_is_told(check):
     refused(check(), "kernelspec python3 in ", "cannot start: cannot execute /nonexistent/python")
 
 
+def test_a_kernel_that_contexts_wants_and_that_is_not_there_is_an_error(check):
+    text = "services: {jupyter: {options: {contexts: [{name: one}, {name: two, kernel: %s}]}}}"
+    refused(check(text % "nosuchkernel"),
+            "plugin jupyter: option contexts wants the kernel nosuchkernel, which is not among the kernelspecs: python3")
+    got = check(text % "python3")
+    assert got.returncode == 0 and "contexts" not in got.stderr, got.stderr
+
+
 def test_a_second_python_first_in_path_is_reported(check, tmp_path):
     other = venv(tmp_path / "venv", "--system-site-packages")
     path = "%s:/usr/bin:/bin" % other
