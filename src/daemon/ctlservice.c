@@ -13,29 +13,21 @@ struct sheet {
 	const struct rv_mask *mask;
 };
 
-/* The members below all have one before them. */
-static void put_key(struct rv_buf *to, const char *key)
-{
-	RV_JSON_LIT(to, ",");
-	rv_json_str(to, key);
-	RV_JSON_LIT(to, ":");
-}
-
 static void put_str(struct rv_buf *to, const char *key, const char *value)
 {
-	put_key(to, key);
+	rv_json_key(to, key);
 	rv_json_str(to, value);
 }
 
 static void put_bool(struct rv_buf *to, const char *key, bool value)
 {
-	put_key(to, key);
+	rv_json_key(to, key);
 	rv_json_bool(to, value);
 }
 
 static void put_int(struct rv_buf *to, const char *key, int64_t value)
 {
-	put_key(to, key);
+	rv_json_key(to, key);
 	rv_json_int(to, value);
 }
 
@@ -76,7 +68,7 @@ static void put_words(const struct sheet *p, const char *const *words)
 /* Names only: values of environment variables never leave. */
 static void put_env_names(struct rv_buf *to, const struct rv_service *s)
 {
-	put_key(to, "environment");
+	rv_json_key(to, "environment");
 	RV_JSON_LIT(to, "[");
 	for (size_t i = 0; s->env && s->env[i]; i++) {
 		if (i)
@@ -88,15 +80,15 @@ static void put_env_names(struct rv_buf *to, const struct rv_service *s)
 
 static void put_process(const struct sheet *p, const struct rv_service *s)
 {
-	put_key(p->to, "argv");
+	rv_json_key(p->to, "argv");
 	put_words(p, s->argv);
-	put_key(p->to, "user");
+	rv_json_key(p->to, "user");
 	put_masked(p, s->user);
-	put_key(p->to, "group");
+	rv_json_key(p->to, "group");
 	put_masked(p, s->group);
-	put_key(p->to, "groups");
+	rv_json_key(p->to, "groups");
 	put_words(p, s->groups);
-	put_key(p->to, "working_dir");
+	rv_json_key(p->to, "working_dir");
 	put_masked(p, s->working_dir ? s->working_dir : "/");
 	put_env_names(p->to, s);
 }
@@ -110,7 +102,7 @@ static void put_dependencies(
 	for (int kind = RV_NEEDS; kind <= RV_AFTER; kind++) {
 		bool any = false;
 
-		put_key(to, kinds[kind]);
+		rv_json_key(to, kinds[kind]);
 		RV_JSON_LIT(to, "[");
 		for (size_t i = 0; i < s->dep_count; i++) {
 			const struct rv_dependency *d = &s->deps[i];
@@ -132,7 +124,7 @@ static void put_parts(struct rv_buf *to, const struct rv_conf *conf, const struc
 {
 	bool any = false;
 
-	put_key(to, "part_of");
+	rv_json_key(to, "part_of");
 	RV_JSON_LIT(to, "[");
 	for (size_t i = 0; i < s->dep_count; i++) {
 		if (!s->deps[i].part)
@@ -152,7 +144,7 @@ static void put_listener(const struct sheet *p, const struct rv_listen *l)
 	RV_JSON_LIT(p->to, "{\"name\":");
 	rv_json_str(p->to, l->name);
 	put_str(p->to, "family", families[l->family]);
-	put_key(p->to, "address");
+	rv_json_key(p->to, "address");
 	put_masked(p, l->address);
 	put_int(p->to, "fd", l->fd);
 	put_int(p->to, "backlog", l->backlog);
@@ -167,7 +159,7 @@ static void put_listener(const struct sheet *p, const struct rv_listen *l)
 
 static void put_sockets(const struct sheet *p, const struct rv_service *s)
 {
-	put_key(p->to, "listen");
+	rv_json_key(p->to, "listen");
 	RV_JSON_LIT(p->to, "[");
 	for (size_t i = 0; i < s->listen_count; i++) {
 		if (i)
@@ -175,7 +167,7 @@ static void put_sockets(const struct sheet *p, const struct rv_service *s)
 		put_listener(p, &s->listen[i]);
 	}
 	RV_JSON_LIT(p->to, "]");
-	put_key(p->to, "ports");
+	rv_json_key(p->to, "ports");
 	RV_JSON_LIT(p->to, "[");
 	for (size_t i = 0; i < s->port_count; i++) {
 		if (i)
@@ -183,14 +175,14 @@ static void put_sockets(const struct sheet *p, const struct rv_service *s)
 		rv_json_int(p->to, s->ports[i]);
 	}
 	RV_JSON_LIT(p->to, "]");
-	put_key(p->to, "if_running");
+	rv_json_key(p->to, "if_running");
 	rv_json_str(p->to, s->adopts ? "adopt" : "fail");
 }
 
 /* Of a launcher; null for all others. */
 static void put_main_pid(const struct sheet *p, const struct rv_service *s)
 {
-	put_key(p->to, "main_pid");
+	rv_json_key(p->to, "main_pid");
 	if (s->type != RV_LAUNCHER) {
 		RV_JSON_LIT(p->to, "null");
 		return;
@@ -211,7 +203,7 @@ static void put_text(const struct sheet *p, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	put_key(p->to, key);
+	rv_json_key(p->to, key);
 	put_masked(p, text);
 }
 
@@ -219,7 +211,7 @@ static void put_statuses(struct rv_buf *to, const char *key, struct rv_status_li
 {
 	if (!list.count)
 		return;
-	put_key(to, key);
+	rv_json_key(to, key);
 	for (uint32_t i = 0; i < list.count; i++)
 		rv_buf_fmt(to, "%s[%u,%u]", i ? "," : "[", (unsigned)list.at[i].from,
 			(unsigned)list.at[i].to);
@@ -232,7 +224,7 @@ static void put_want(const struct sheet *p, const struct rv_want *w)
 	if (strcmp(w->method, "GET") != 0)
 		put_str(p->to, "http_method", w->method);
 	if (w->headers)
-		put_key(p->to, "http_headers");
+		rv_json_key(p->to, "http_headers");
 	for (size_t i = 0; w->headers && w->headers[i]; i++) {
 		rv_buf_str(p->to, i ? "," : "[");
 		rv_json_strn(p->to, w->headers[i], strcspn(w->headers[i], ":"));
@@ -266,7 +258,7 @@ static void put_kinds(const struct sheet *p, const struct rv_check *k)
 	if (k->http)
 		put_want(p, k->http);
 	if (k->exec) {
-		put_key(p->to, "exec");
+		rv_json_key(p->to, "exec");
 		put_words(p, k->exec);
 	}
 }
@@ -275,7 +267,7 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 {
 	const struct rv_check *k = &s->ready;
 
-	put_key(p->to, "ready");
+	rv_json_key(p->to, "ready");
 	if (!s->has_ready) {
 		rv_buf_str(p->to, s->type == RV_DAEMON ? "null" : "{\"exit\":0}");
 		return;
@@ -288,7 +280,7 @@ static void put_ready(const struct sheet *p, const struct rv_service *s)
 
 static void put_health(const struct sheet *p, const struct rv_service *s, const struct rv_node *n)
 {
-	put_key(p->to, "health");
+	rv_json_key(p->to, "health");
 	if (!s->health) {
 		RV_JSON_LIT(p->to, "null");
 		return;
@@ -305,11 +297,11 @@ static void put_restart(struct rv_buf *to, const struct rv_node *n)
 {
 	static const char *const words[] = {"never", "failure", "always"};
 
-	put_key(to, "restart");
+	rv_json_key(to, "restart");
 	RV_JSON_LIT(to, "{\"on\":");
 	rv_json_str(to, words[n->restart_on]);
 	put_ms(to, "delay_ms", n->delay);
-	put_key(to, "factor");
+	rv_json_key(to, "factor");
 	rv_buf_fmt(to, "%u.%03u", n->factor_milli / 1000, n->factor_milli % 1000);
 	put_ms(to, "max_delay_ms", n->max_delay);
 	put_int(to, "limit", n->limit);
@@ -324,7 +316,7 @@ static void put_stop(struct rv_buf *to, const struct rv_plan *plan, const struct
 {
 	static const char *const targets[] = {"group", "main", "tree", "strays"};
 
-	put_key(to, "stop");
+	rv_json_key(to, "stop");
 	RV_JSON_LIT(to, "[");
 	for (uint32_t i = 0; i < n->step_count; i++) {
 		const struct rv_step *step = &plan->steps[n->first_step + i];
@@ -342,7 +334,7 @@ static void put_stop(struct rv_buf *to, const struct rv_plan *plan, const struct
 
 static void put_log(const struct sheet *p, const struct rv_log_conf *l)
 {
-	put_key(p->to, "log");
+	rv_json_key(p->to, "log");
 	switch (l->kind) {
 	case RV_LOG_INHERIT: RV_JSON_LIT(p->to, "{\"to\":\"inherit\"}"); return;
 	case RV_LOG_NULL: RV_JSON_LIT(p->to, "{\"to\":\"null\"}"); return;
@@ -381,7 +373,7 @@ static void put_options(const struct sheet *p, const struct rv_service *s)
 	static const char *const sources[] = {"default", "variable", "file"};
 	bool any = false;
 
-	put_key(p->to, "options");
+	rv_json_key(p->to, "options");
 	RV_JSON_LIT(p->to, "[");
 	for (size_t i = 0; i < s->option_count; i++) {
 		const struct rv_option *o = &s->options[i];
@@ -391,7 +383,7 @@ static void put_options(const struct sheet *p, const struct rv_service *s)
 		rv_buf_str(p->to, any ? ",{\"name\":" : "{\"name\":");
 		any = true;
 		rv_json_str(p->to, o->key->name);
-		put_key(p->to, "value");
+		rv_json_key(p->to, "value");
 		put_value(p, o);
 		put_str(p->to, "source", sources[o->from]);
 		if (o->from == RV_FROM_ENV)
@@ -413,7 +405,7 @@ void rv_verb_put_planned(
 	rv_json_str(to, s->name);
 	put_str(to, "type", types[s->type]);
 	put_str(to, "plugin", s->plugin);
-	put_key(to, "summary");
+	rv_json_key(to, "summary");
 	put_masked(&p, s->summary);
 	put_bool(to, "enabled", s->enabled);
 	put_bool(to, "essential", s->essential);

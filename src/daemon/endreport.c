@@ -45,11 +45,6 @@ static void put_cut(struct rv_buf *to, const char *s, size_t n, size_t max)
 	rv_buf_fini(&json);
 }
 
-static void put_key(struct rv_buf *to, const char *key)
-{
-	rv_buf_fmt(to, ",\"%s\":", key);
-}
-
 static void put_time(struct rv_buf *to, const char *key, int64_t seconds)
 {
 	time_t t = (time_t)seconds;
@@ -58,17 +53,14 @@ static void put_time(struct rv_buf *to, const char *key, int64_t seconds)
 
 	if (gmtime_r(&t, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	put_key(to, key);
+	rv_json_key(to, key);
 	rv_json_str(to, text);
 }
 
 static void put_ms(struct rv_buf *to, const char *key, rv_time t)
 {
-	put_key(to, key);
-	if (t < 0)
-		RV_JSON_LIT(to, "null");
-	else
-		rv_json_int(to, t / RV_MS);
+	rv_json_key(to, key);
+	rv_json_ms(to, t);
 }
 
 /* --- the parts --------------------------------------------------------------------------------- */
@@ -99,7 +91,7 @@ static void put_lines(struct rv_buf *to, const char *text, size_t n)
 
 	while (n && text[n - 1] == '\n')
 		n--;
-	put_key(to, "last_lines");
+	rv_json_key(to, "last_lines");
 	RV_JSON_LIT(to, "[");
 	for (from = lines_from(text, n, &count); from < n; from++) {
 		const char *end = memchr(text + from, '\n', n - from);
@@ -118,7 +110,7 @@ static void put_beside(const struct rv_report *r, struct rv_buf *to)
 	size_t start, i = 0;
 	unsigned lost = r->beside_lost;
 
-	put_key(to, "secondary");
+	rv_json_key(to, "secondary");
 	RV_JSON_LIT(to, "[");
 	start = to->len;
 	for (; i < r->beside_len; i += strlen(r->beside + i) + 1) {
@@ -132,8 +124,7 @@ static void put_beside(const struct rv_report *r, struct rv_buf *to)
 	}
 	RV_JSON_LIT(to, "]");
 	if (lost) {
-		put_key(to, "secondary_left_out");
-		rv_json_int(to, lost);
+		RV_JSON_INT(to, "secondary_left_out", lost);
 	}
 }
 
@@ -141,15 +132,14 @@ static void put_service(const struct rv_report_service *s, struct rv_buf *to)
 {
 	RV_JSON_LIT(to, "{\"name\":");
 	rv_json_str(to, s->name);
-	put_key(to, "state");
-	rv_json_str(to, rv_state_name(s->state));
-	put_key(to, "exit");
+	RV_JSON_STR(to, "state", rv_state_name(s->state));
+	rv_json_key(to, "exit");
 	rv_rpc_put_exit(to, s->exit);
 	if (*s->why) {
-		put_key(to, "why");
+		rv_json_key(to, "why");
 		put_cut(to, s->why, strlen(s->why), ONE_MAX);
 	}
-	put_key(to, "durations");
+	rv_json_key(to, "durations");
 	rv_rpc_put_durations(to, &s->took);
 	RV_JSON_LIT(to, "}");
 }
@@ -159,7 +149,7 @@ static void put_services(const struct rv_report *r, struct rv_buf *to, size_t st
 	struct rv_buf one = {0};
 	size_t i = 0;
 
-	put_key(to, "services");
+	rv_json_key(to, "services");
 	RV_JSON_LIT(to, "[");
 	for (; i < r->service_count; i++) {
 		rv_buf_clear(&one);
@@ -173,8 +163,7 @@ static void put_services(const struct rv_report *r, struct rv_buf *to, size_t st
 	rv_buf_fini(&one);
 	RV_JSON_LIT(to, "]");
 	if (i < r->service_count) {
-		put_key(to, "services_left_out");
-		rv_json_int(to, (int64_t)(r->service_count - i));
+		RV_JSON_INT(to, "services_left_out", (int64_t)(r->service_count - i));
 	}
 }
 
@@ -184,21 +173,18 @@ void rv_report_put(const struct rv_report *r, struct rv_buf *to)
 
 	RV_JSON_LIT(to, "{\"what\":");
 	rv_json_str(to, r->what);
-	put_key(to, "status");
-	rv_json_int(to, r->status);
-	put_key(to, "service");
-	rv_json_str(to, r->service);
-	put_key(to, "why");
+	RV_JSON_INT(to, "status", r->status);
+	RV_JSON_STR(to, "service", r->service);
+	rv_json_key(to, "why");
 	if (r->why)
 		put_cut(to, r->why, strlen(r->why), WHY_MAX);
 	else
 		RV_JSON_LIT(to, "null");
-	put_key(to, "exit");
+	rv_json_key(to, "exit");
 	rv_rpc_put_exit(to, r->exit);
 	put_lines(to, r->lines, r->lines_len);
 	put_beside(r, to);
-	put_key(to, "complete");
-	rv_json_bool(to, r->complete);
+	RV_JSON_BOOL(to, "complete", r->complete);
 	put_time(to, "started_at", r->began);
 	put_time(to, "ended_at", r->ended);
 	put_ms(to, "boot_ms", r->boot);

@@ -130,6 +130,21 @@ void rv_json_bool(struct rv_buf *to, bool v)
 		RV_JSON_LIT(to, "false");
 }
 
+void rv_json_ms(struct rv_buf *to, int64_t ns)
+{
+	if (ns < 0)
+		RV_JSON_LIT(to, "null");
+	else
+		rv_json_int(to, ns / 1000000);
+}
+
+void rv_json_key(struct rv_buf *to, const char *key)
+{
+	RV_JSON_LIT(to, ",");
+	rv_json_str(to, key);
+	RV_JSON_LIT(to, ":");
+}
+
 static void put_base64(struct rv_buf *to, const unsigned char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i += 3) {

@@ -11,6 +11,10 @@ void rv_json_str(struct rv_buf *to, const char *s);
 void rv_json_strn(struct rv_buf *to, const char *s, size_t n);
 void rv_json_int(struct rv_buf *to, int64_t v);
 void rv_json_bool(struct rv_buf *to, bool v);
+/* Nanoseconds as whole milliseconds; null when they are negative: it has not come to that. */
+void rv_json_ms(struct rv_buf *to, int64_t ns);
+/* The key of one more member, behind others; what follows is its value. */
+void rv_json_key(struct rv_buf *to, const char *key);
 /* Literal JSON: `RV_JSON_LIT(b, "{\"a\":")`. */
 #define RV_JSON_LIT(to, literal) rv_buf_add((to), "" literal, sizeof(literal) - 1)
 /* One more member of an object, behind others: `RV_JSON_STR(b, "name", s)` is `,"name":"..."`. */

@@ -230,10 +230,7 @@ static void put_names(
 static void put_ms(struct rv_buf *to, const char *key, rv_time ns)
 {
 	rv_buf_str(to, key);
-	if (ns < 0)
-		RV_JSON_LIT(to, "null");
-	else
-		rv_json_int(to, ns / NS_PER_MS);
+	rv_json_ms(to, ns);
 }
 
 void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c)
