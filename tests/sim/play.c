@@ -7,6 +7,8 @@
 
 #define CORE_ROOM  8192
 #define MOST_TURNS 6000
+/* Peace may last until the longest time that a service asked for is over, with health checks all the while. */
+#define MOST_TURNS_OF_PEACE 60000
 
 void sim_create(struct sim *s)
 {
@@ -252,7 +254,7 @@ static void come_to_rest(struct sim *s, const struct plot *p)
 	size_t next = p->n;
 
 	make_peace(s);
-	for (int turns = 0; turns < MOST_TURNS && !s->failed && !s->over; turns++) {
+	for (int turns = 0; turns < MOST_TURNS_OF_PEACE && !s->failed && !s->over; turns++) {
 		if (s->now > s->honest_since + 30 * RV_SEC && law_at_rest(s, false))
 			return;
 		if (!has_more(s, p, next) || s->now > s->honest_since + 600 * RV_SEC)

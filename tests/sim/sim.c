@@ -65,6 +65,9 @@ static const char *const faults[] = {
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000
 
+/* What has failed once is run again for ever, whatever it was: these ended before what started had used up its time. */
+static const uint64_t kept_seeds[] = {701057556, 703145193, 704007581};
+
 /* The sentence without its numbers: shrinking must not wander off to another failure. */
 static void essence(const char *why, char to[256])
 {
@@ -136,26 +139,34 @@ struct wish {
 	bool shrink, trace, faults, law_only;
 };
 
-static bool sweep(struct sim *s, const struct wish *w)
+static bool one(struct sim *s, const struct wish *w, uint64_t seed)
 {
 	const struct brain *oracle = w->law_only ? NULL : &brain_sweep;
+	struct plot p;
 
-	for (uint64_t i = 0; i < w->schedules; i++) {
-		struct plot p;
-		plot_random(&p, w->seed + i);
-		if (sim_run(s, &p, &brain_product, oracle))
-			continue;
-		printf("# seed %llu fails: %s\n", (unsigned long long)p.seed, s->why);
-		if (w->shrink)
-			shrink(s, &p, &brain_product, oracle);
-		plot_print(&p);
-		s->trace = w->trace;
-		sim_run(s, &p, &brain_product, oracle);
-		s->trace = false;
-		print_graph(s);
-		printf("# %s\n", s->why);
-		return false;
-	}
+	plot_random(&p, seed);
+	if (sim_run(s, &p, &brain_product, oracle))
+		return true;
+	printf("# seed %llu fails: %s\n", (unsigned long long)p.seed, s->why);
+	if (w->shrink)
+		shrink(s, &p, &brain_product, oracle);
+	plot_print(&p);
+	s->trace = w->trace;
+	sim_run(s, &p, &brain_product, oracle);
+	s->trace = false;
+	print_graph(s);
+	printf("# %s\n", s->why);
+	return false;
+}
+
+static bool sweep(struct sim *s, const struct wish *w)
+{
+	for (size_t i = 0; i < sizeof(kept_seeds) / sizeof(*kept_seeds); i++)
+		if (!one(s, w, kept_seeds[i]))
+			return false;
+	for (uint64_t i = 0; i < w->schedules; i++)
+		if (!one(s, w, w->seed + i))
+			return false;
 	printf("# most actions in one settle: %zu, %u of one service\n", s->most_actions,
 		s->most_of_one);
 	return true;
