@@ -22,6 +22,7 @@
 #include "host/host.h"
 #include "sys/fd.h"
 
+/* Of two that are named the later in this list wins; the first three exclude each other. */
 enum verb { VERB_RUN, VERB_CHECK, VERB_PLAN, VERB_VERSION, VERB_HELP };
 
 #define NEVER 1e11 /* seconds since 1970 */
@@ -30,6 +31,7 @@ enum { EXIT_REFUSED = 10, EXIT_INTERNAL = 70, EXIT_CONFIG = 78, EXIT_USAGE = 2 }
 
 struct words { /* the command line */
 	enum verb verb;
+	unsigned named; /* a bit for each verb that is there */
 	const char **paths;
 	size_t path_count;
 	const char *plugin_dir;
@@ -43,8 +45,8 @@ struct words { /* the command line */
 static const char usage[] =
 	"usage: reeve [-v | -q] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
 	"       reeve check [-c PATH]... [--plugin-dir DIR] [--init PROGRAM] [--timeout T] "
-	"[--json]\n"
-	"       reeve plan [-c PATH]... [--plugin-dir DIR]\n"
+	"[--json] [-- COMMAND...]\n"
+	"       reeve plan [-c PATH]... [--plugin-dir DIR] [-- COMMAND...]\n"
 	"       reeve version\n"
 	"\n"
 	"Starts the services of a YAML graph in order, proves them ready, and stops them in "
@@ -96,10 +98,21 @@ static bool is_verb(const char *word, struct words *w)
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		if (!strcmp(word, verbs[i].name)) {
-			w->verb = verbs[i].verb;
+			w->verb = verbs[i].verb > w->verb ? verbs[i].verb : w->verb;
+			w->named |= 1u << verbs[i].verb;
 			return true;
 		}
 	}
+	return false;
+}
+
+static bool is_one_verb(const struct words *w)
+{
+	unsigned acts = w->named & (1u << VERB_RUN | 1u << VERB_CHECK | 1u << VERB_PLAN);
+
+	if (w->verb > VERB_PLAN || !(acts & (acts - 1)))
+		return true;
+	fprintf(stderr, "reeve: run, check and plan exclude each other; try reeve --help\n");
 	return false;
 }
 
@@ -140,9 +153,10 @@ static bool read_word(char **argv, int *i, struct words *w)
 		fprintf(stderr, "reeve: unknown word '%s'; try reeve --help\n", word);
 		return false;
 	}
-	if (!value)
-		fprintf(stderr, "reeve: %s needs a value; try reeve --help\n", word);
-	return value != NULL;
+	if (value && *value)
+		return true;
+	fprintf(stderr, "reeve: %s needs a value; try reeve --help\n", word);
+	return false;
 }
 
 static bool read_words(int argc, char **argv, struct words *w)
@@ -168,7 +182,7 @@ static bool read_words(int argc, char **argv, struct words *w)
 		fprintf(stderr, "reeve: a command makes no sense here; try reeve --help\n");
 		return false;
 	}
-	return true;
+	return is_one_verb(w);
 }
 
 /* --- signals ----------------------------------------------------------------------------------- */

@@ -272,18 +272,27 @@ bool rv_tell_is_back(const struct rv_look *look)
 	return look->state == RV_READY && look->ready && look->since > look->ready;
 }
 
+/* One that is quick may have been reaped in the turn in which its start was heard of. */
+static const char *whom(const struct rv_hands *h, char *to, size_t size)
+{
+	if (!h->facts.pid)
+		return "has ended already";
+	snprintf(to, size, "pid %d", (int)h->facts.pid);
+	return to;
+}
+
 static void became_ready(const struct rv_hands *h, const struct rv_look *look)
 {
 	struct rv_buf where = {0};
-	char time[40];
+	char time[40], pid[24];
 
 	if (rv_tell_is_back(look)) {
-		rv_say(RV_INFO, h->service->name, "ready again (pid %d)", (int)h->facts.pid);
+		rv_say(RV_INFO, h->service->name, "ready again (%s)", whom(h, pid, sizeof(pid)));
 		return;
 	}
 	parts(look, &where);
-	rv_say(RV_INFO, h->service->name, "ready %s (pid %d%s)%s", took(look, time, sizeof(time)),
-		(int)h->facts.pid, rv_buf_text(&where),
+	rv_say(RV_INFO, h->service->name, "ready %s (%s%s)%s", took(look, time, sizeof(time)),
+		whom(h, pid, sizeof(pid)), rv_buf_text(&where),
 		look->flags & RV_LOOK_UNPROVEN ? ", unproven: nothing checks it" : "");
 	rv_buf_fini(&where);
 }

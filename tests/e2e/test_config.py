@@ -222,3 +222,25 @@ services:
     got = once("check", *args)
     assert got.returncode == 78
     assert "service path: cannot execute ./server: No such file" in got.stderr and "service empty: cannot execute server" in got.stderr
+
+
+@pytest.mark.parametrize("args, hint", [
+    (["check", "plan"], "exclude each other"),
+    (["run", "check"], "exclude each other"),
+    (["plan", "--bogus"], "unknown word '--bogus'"),
+    (["-c"], "-c needs a value"),
+    (["-c", ""], "-c needs a value"),
+    (["check", "--init="], "--init= needs a value"),
+    (["--"], "nothing behind --"),
+    (["version", "--", "/bin/true"], "makes no sense"),
+])
+def test_a_wrong_command_line_is_2_and_says_why(once, args, hint):
+    got = once(*args)
+    assert got.returncode == 2 and hint in got.stderr and "reeve --help" in got.stderr, got.stderr
+
+
+def test_help_and_version_win_wherever_they_stand(once):
+    for args in (["-h", "check"], ["plan", "--help"], ["-V", "help"]):
+        got = once(*args)
+        assert got.returncode == 0 and got.stdout.startswith("usage: reeve"), args
+    assert once("check", "-V").stdout.startswith("reeve "), "a version"

@@ -151,6 +151,13 @@ def test_a_command_that_ends_well_has_finished(reeve):
     assert "reeve: main: finished" in r.stderr
 
 
+def test_one_that_has_ended_before_it_is_told_has_no_pid(once, tmp_path):
+    (tmp_path / "r.yaml").write_text("reeve: {runtime-dir: %s}\n" % tmp_path)
+    for _ in range(25):
+        got = once("-c", "r.yaml", "--plugin-dir", harness.PLUGINS, "--", "/bin/sh", "-c", "exit 3")
+        assert got.returncode == 3 and "pid 0" not in got.stderr, got.stderr
+
+
 #
 def test_signals_are_forwarded_to_the_command(reeve):
     r = reeve("services: {db: {command: [/bin/sleep, '1000']}}",
