@@ -186,6 +186,14 @@ rule_core_calls_nothing() {
 
 rule_daemon_exports_nothing() { nm -D --defined-only "$1/reeve" 2>/dev/null | awk '$NF ~ /^rv_/ { print "reeve exports " $NF }'; }
 
+# The simulator compiles the core three times. A function that rename.h forgets is silently one and the same in all of them.
+rule_three_cores_share_nothing() {
+	local lib
+	for lib in "$1"/tests/sim/libfaulty.a "$1"/tests/sim/libsweep.a "$1"/src/core/libcore.a; do
+		nm -g --defined-only "$lib" 2>/dev/null | awk 'NF == 3 && $3 ~ /^rv_/ { print $3 }' | sort -u
+	done | sort | uniq -d | sed 's/^/rename.h forgets /'
+}
+
 # needs FILE LIBRARIES: which of these (a pattern) the file asks the loader for.
 needs() { readelf -d "$1" 2>/dev/null | grep -E "NEEDED.*lib($2)" | sed "s|^.*\[|${1##*/} needs |; s|\].*||"; }
 
@@ -327,6 +335,18 @@ build_rules() {
 	# shellcheck disable=SC2086
 	${CC:-cc} -shared -fPIC -o "$tmp/tree/plugins/bad.so" "$tmp/p.c"
 	can_fail rule_plugins_call_nothing_of_ours 'plugins' 'plugins/bad.so calls rv_secret'
+
+	name='the three cores of the simulator share no function'
+	if [ -e "$build/tests/sim/libsweep.a" ] && [ -e "$build/tests/sim/libfaulty.a" ]; then
+		holds rule_three_cores_share_nothing "$build" "$name"
+		rm -rf "$tmp/tree"
+		plant_object tests/sim/libsweep.a 'int rv_same(void); int rv_same(void) { return 1; }'
+		plant_object src/core/libcore.a 'int rv_same(void); int rv_same(void) { return 1; }'
+		can_fail rule_three_cores_share_nothing "$name" 'rename.h forgets rv_same'
+	else
+		skip "$name" 'the simulator is not built here'
+		skip "$name: a planted fault is found" 'the simulator is not built here'
+	fi
 
 	name='the core calls memory functions and its own only'
 	if nm -u "$build/src/core/libcore.a" 2>/dev/null | grep -q -E '__(asan|ubsan)'; then
