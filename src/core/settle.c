@@ -109,8 +109,9 @@ static void place(const struct rv_turn *t, struct rv_slot *s)
 		unwanted(t, s);
 		return;
 	}
-	if (s->rests && s->state == RV_STOPPED)
-		rv_machine_due(t, s, t->now); /* needed again in the very turn that ended it */
+	/* needed again in the very turn that ended it; one that is frozen becomes due when it is resumed */
+	if (s->rests && s->state == RV_STOPPED && !rv_is_frozen(s))
+		rv_machine_due(t, s, t->now);
 	if (s->done || s->rests)
 		return;
 	if (ground != RV_FOOT_FIRM) {
