@@ -258,6 +258,8 @@ static void publish_top(struct rv_whole *w, const struct rv_draft *d)
 	conf->control_owner = w->top.control_owner;
 	conf->control_group = w->top.control_group;
 	conf->control_at = w->top.control_at;
+	conf->runtime_dir_at = w->top.runtime_dir_at;
+	conf->report_at = w->top.report_at;
 	conf->log_dir = w->top.log_dir;
 	conf->termination_report = w->top.termination_report;
 	conf->max_timeout = w->top.max_timeout;
@@ -296,6 +298,8 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 	} while (0)
 
 	KEEP(w->conf.control_at);
+	KEEP(w->conf.runtime_dir_at);
+	KEEP(w->conf.report_at);
 	KEEP(w->top.boot_timeout_at);
 	KEEP(w->top.platform_window_at);
 	for (size_t i = 0; i < w->detail_count; i++) {

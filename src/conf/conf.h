@@ -213,7 +213,7 @@ struct rv_conf {
 	const char *runtime_dir, *plugin_dir;
 	unsigned control_mode;
 	const char *control_owner, *control_group; /* NULL: ours */
-	struct rv_place control_at;
+	struct rv_place control_at, runtime_dir_at, report_at; /* line 0: not given */
 	const char *log_dir; /* NULL: services without log.file inherit ours */
 	rv_time max_timeout; /* of a request that waits; 0: what the daemon has of its own */
 	const char *termination_report; /* where the end of reeve is told; NULL: nowhere */

@@ -71,6 +71,25 @@ static void read_exit_from(
 	rv_read_string(r, row, v, &t->exit_from);
 }
 
+/* Whether they can be had is found out later. */
+static void read_runtime_dir(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_top *t = to;
+
+	t->runtime_dir_at = v->at;
+	rv_read_path(r, row, v, &t->runtime_dir);
+}
+
+static void read_report(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_top *t = to;
+
+	t->report_at = v->at;
+	rv_read_path(r, row, v, &t->termination_report);
+}
+
 /* The place is for the advice about time. */
 static void read_boot_timeout(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
@@ -105,7 +124,7 @@ static const struct rv_row log_rows[] = {
 static const struct rv_table log_table = RV_TABLE(log_rows);
 
 static const struct rv_row reeve_rows[] = {
-	{"runtime-dir", rv_read_path, AT(runtime_dir), NULL, 0, 0, NULL, false},
+	{"runtime-dir", read_runtime_dir, 0, NULL, 0, 0, NULL, false},
 	{"plugin-dir", read_plugin_dir, AT(plugin_dir), NULL, 0, 0, NULL, false},
 	{"control", read_control, 0, NULL, 0, 0, &control_table, false},
 	{"max-starts", rv_read_uint, AT(max_starts), NULL, 0, 1000000, NULL, false},
@@ -117,7 +136,7 @@ static const struct rv_row reeve_rows[] = {
 	{"start-grace", rv_read_duration, AT(start_grace), NULL, 0, LONG_TIME, NULL, false},
 	{"on-boot-failure", rv_read_word, AT(on_boot_failure), failure_words, 0, 0, NULL, false},
 	{"exit-from", read_exit_from, 0, NULL, 0, 0, NULL, false},
-	{"termination-report", rv_read_path, AT(termination_report), NULL, 0, 0, NULL, false},
+	{"termination-report", read_report, 0, NULL, 0, 0, NULL, false},
 	{"log", rv_read_map, 0, NULL, 0, 0, &log_table, false},
 };
 static const struct rv_table reeve_table = RV_TABLE(reeve_rows);

@@ -45,7 +45,7 @@ struct rv_top {
 	const char *runtime_dir, *plugin_dir, *log_dir;
 	unsigned control_mode;
 	const char *control_owner, *control_group;
-	struct rv_place control_at;
+	struct rv_place control_at, runtime_dir_at, report_at;
 	uint32_t max_starts;
 	rv_time boot_timeout, platform_window, shutdown_timeout, start_grace, max_timeout;
 	struct rv_place boot_timeout_at, platform_window_at; /* line 0: not given */

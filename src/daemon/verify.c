@@ -342,10 +342,10 @@ static void check_reeve(const struct verifying *v, const struct rv_conf *conf, c
 	if (conf->runtime_dir && stat(conf->runtime_dir, &st) &&
 		(size_t)snprintf(socket, sizeof(socket), "%s/x", conf->runtime_dir) <
 			sizeof(socket))
-		tell_unmade(
-			v, conf->control_at, "runtime-dir", conf->runtime_dir, may_make(socket));
+		tell_unmade(v, conf->runtime_dir_at, "runtime-dir", conf->runtime_dir,
+			may_make(socket));
 	if (conf->termination_report)
-		tell_unmade(v, conf->control_at, "termination-report", conf->termination_report,
+		tell_unmade(v, conf->report_at, "termination-report", conf->termination_report,
 			may_have_file(conf->termination_report));
 	if (init && !rv_program_look(&program, dir, init, RV_SPAWN_PATH))
 		tell(v, false, (struct rv_place){.file = ""},

@@ -117,8 +117,9 @@ def test_programs_and_folders_are_looked_at_as_the_user_of_the_service(check, tm
 
 
 def test_what_reeve_itself_would_write_is_looked_at(check):
-    refused(check("reeve: {runtime-dir: /dev/null/run, termination-report: /dev/null/report}\nservices: {a: {command: [/bin/true], log: null}}"),
-            "cannot write runtime-dir /dev/null/run: Not a directory", "cannot write termination-report /dev/null/report: Not a directory")
+    refused(check("reeve:\n  runtime-dir: /dev/null/run\n  termination-report: /dev/null/report\nservices: {a: {command: [/bin/true], log: null}}"),
+            "reeve.yaml:2:16: reeve: cannot write runtime-dir /dev/null/run: Not a directory",
+            "reeve.yaml:3:23: reeve: cannot write termination-report /dev/null/report: Not a directory")
 
 
 def test_a_limit_above_what_can_be_had_here_is_a_warning(check):
