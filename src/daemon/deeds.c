@@ -235,13 +235,16 @@ static void do_over(struct rv_engine *g, const struct rv_action *a)
    was learned before stands. */
 static rv_time attempt_bound(const struct rv_hands *h, rv_time left)
 {
-	rv_time most = h->service->ready.attempt_timeout;
+	const struct rv_check *k = &h->service->ready;
+	rv_time most = k->attempt_timeout;
+	/* What the plugin host has learned has a way to go. */
+	rv_time way = k->plugin || k->http_url ? 50 * RV_MS : 5 * RV_MS;
 
 	if (most < left)
 		return most;
 	if (h->probe_why && left < most / 2 && left < 250 * RV_MS)
 		return left + RV_SEC;
-	return left > 20 * RV_MS ? left - 5 * RV_MS : left;
+	return left > 20 * RV_MS ? left - (way < left / 8 ? way : left / 8) : left;
 }
 
 void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)

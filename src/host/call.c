@@ -105,6 +105,7 @@ static bool ask_http(struct rv_hostcall *c, const struct reeve_http *h)
 		ask.method = h->body ? "POST" : "GET";
 	rv_trust_bytes(h->body, h->body ? h->body_len : 0);
 	snprintf(c->url, sizeof(c->url), "%s", strlen(h->url) < sizeof(c->url) ? h->url : "");
+	snprintf(c->method, sizeof(c->method), "%s", ask.method);
 	c->refused = false;
 	rv_turn_leave(c->d); /* loading the client takes its time, and is not the plugin's fault */
 	c->http = rv_web_start(c->d->web, c->instance->m.dir, &ask, on_http, c);
@@ -190,12 +191,25 @@ static rv_time whole_ms(rv_time ns)
 	return (ns + RV_MS - 1) / RV_MS * RV_MS;
 }
 
+/* Who did not answer is known here, and what the plugin said when it asked. */
+static void give_up(struct rv_hostcall *c)
+{
+	bool asked = c->http_got.transport == REEVE_HTTP_TIMEOUT && *c->url;
+	char text[RV_WHY_MAX + RV_URL_KEPT + 80], url[RV_URL_KEPT], took[32];
+
+	snprintf(text, sizeof(text), "%s%s%s%sno answer within %s%s%s", asked ? c->method : "",
+		asked ? " " : "", asked ? rv_text_url(c->url, url, sizeof(url)) : "",
+		asked ? ": " : "", rv_text_dur(whole_ms(c->m.timeout), took, sizeof(took)),
+		*c->why ? ": " : "", c->why);
+	rv_hostcall_answer(c, RV_RETRY, text, NULL);
+	rv_hostcall_end(c);
+}
+
 static void turn(struct rv_hostcall *c)
 {
 	struct rv_drive *d = c->d;
 	struct reeve_turn t = rv_turn_of(d, c->instance);
 	rv_time left = c->deadline - rv_now();
-	char took[32];
 	unsigned what;
 
 	if (c->step >= TURNS_MAX) {
@@ -203,13 +217,7 @@ static void turn(struct rv_hostcall *c)
 		return;
 	}
 	if (left <= 0 && c->step) {
-		char text[RV_WHY_MAX + 80];
-
-		snprintf(text, sizeof(text), "no answer within %s%s%s",
-			rv_text_dur(whole_ms(c->m.timeout), took, sizeof(took)),
-			*c->why ? ": " : "", c->why);
-		rv_hostcall_answer(c, RV_RETRY, text, NULL);
-		rv_hostcall_end(c);
+		give_up(c);
 		return;
 	}
 	t.step = c->step++;

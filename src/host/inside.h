@@ -32,7 +32,7 @@ struct rv_hostcall {
 	struct reeve_run run_got;
 	struct rv_arena got; /* of a get: also what m.want points to */
 	struct rv_want want; /* of a get */
-	char url[RV_URL_KEPT]; /* of the last request; "": too long */
+	char method[16], url[RV_URL_KEPT]; /* of the last request; "": too long */
 	bool refused; /* which nobody listened to, and nothing else was asked since */
 	char why[RV_WHY_MAX]; /* the last reason, for a deadline that passes */
 };

@@ -3,6 +3,7 @@ R-10, R-14, R-16 to R-22, R-25 to R-29, R-35, R-36."""
 import http.server
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ STANDIN = os.path.join(harness.SRC, "etc", "sandbox", "envd-standin")
 def envd(reeve, free_port):
     """envd(faults, ...) boots a graph of one envd on a free port; it has .port and .evidence(name)."""
 
-    def boot(faults="", options=None, env=None, service=None, timeout="3s", boot_timeout=None, option_port=True):
+    def boot(faults="", options=None, env=None, service=None, timeout="3s", boot_timeout=None, option_port=True, cwd=None):
         port = free_port()
         given = {"bin": STANDIN}
         if option_port:
@@ -30,7 +31,7 @@ def envd(reeve, free_port):
         whole = {"services": {"envd": graph}}
         if boot_timeout:
             whole["reeve"] = {"boot-timeout": boot_timeout}
-        r = reeve(json.dumps(whole), env=env)  # JSON is YAML
+        r = reeve(json.dumps(whole), env=env, cwd=cwd)  # JSON is YAML
         r.port = port
         r.evidence = lambda name: r.read(os.path.join("evidence", name))
         r.requests = lambda: [json.loads(line) for line in r.evidence("requests.log").splitlines()]
@@ -70,13 +71,21 @@ def test_isnotfc_is_there_exactly_once(envd, extra, count):
     assert r.term() == 0
 
 
+# R-16: and nobody asks at the port that it was to have
 def test_a_port_in_the_extra_arguments_is_the_one_that_is_asked(envd, free_port):
     other = free_port()
-    r = envd(options={"extra-args": "-verbose --port=1 -port %d" % other})
-    r.wait_ready()
-    assert argv_of(r) == ["-port", str(r.port), "-verbose", "--port=1", "-port", str(other), "-isnotfc"]
-    assert r.requests(), "it was the other port that was asked"
-    assert r.term() == 0
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        first.listen()
+        port = first.getsockname()[1]
+        r = envd(options={"port": port, "extra-args": "-verbose --port=1 -port %d" % other})
+        r.wait_ready()
+        assert argv_of(r) == ["-port", str(port), "-verbose", "--port=1", "-port", str(other), "-isnotfc"]
+        assert r.requests(), "it was the other port that was asked"
+        assert r.term() == 0
+        first.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            first.accept()
 
 
 def test_extra_arguments_are_split_at_blanks_without_quotes_or_globbing(envd):
@@ -117,12 +126,14 @@ def test_the_folders_of_a_log_path_are_made(envd, tmp_path):
     assert r.term() == 0
 
 
-def test_a_log_path_of_dash_is_our_own_output_and_no_file(envd):
-    r = envd("stderr=a word", env={"ENVD_LOG_FILE": "-"})
+# R-19: also where no file could be made
+@pytest.mark.parametrize("cwd", [None, "/proc"])
+def test_a_log_path_of_dash_is_our_own_output_and_no_file(envd, cwd):
+    r = envd("stderr=a word", env={"ENVD_LOG_FILE": "-"}, cwd=cwd)
     r.wait_ready()
     harness.until("the word", lambda: "a word" in r.stderr + r.stdout)
     assert r.term() == 0
-    assert not os.path.exists(r.path("-"))
+    assert not os.path.exists(r.path("-")) and not os.path.exists(r.path("log", "envd.log"))
 
 
 def test_a_log_path_that_cannot_be_opened_is_named_before_anything_starts(envd, tmp_path):
@@ -187,23 +198,26 @@ def test_a_budget_that_runs_out_is_told_with_the_last_cause(envd):
 @pytest.mark.parametrize("faults", ["accept_no_reply", "listen_no_accept"])
 def test_a_connect_is_no_answer_and_silence_is_bounded(envd, faults):
     began = time.monotonic()
-    fails(envd(faults, timeout="1s"), "envd")
+    r = fails(envd(faults, timeout="1s"), "envd: failed: not ready within 1s; last check: ")
+    assert re.search(r"last check: (GET http://\S+/health: no answer within|the probe hook timed out after) \d+ms$", r.stderr, re.M), r.stderr
     assert time.monotonic() - began < 8
 
 
 def test_nobody_listening_is_told_as_refused(envd):
-    fails(envd("no_bind", timeout="1s"), "refused")
+    fails(envd("no_bind", timeout="1s"), "envd: failed: not ready within 1s; last check: GET http://", "/health: Connection refused")
 
 
 @pytest.mark.parametrize("faults", ["close_mid", "reply_delay_ms=5000"])
 def test_an_answer_that_does_not_come_whole_is_not_ready(envd, faults):
-    fails(envd(faults, timeout="1s"), "envd")
+    fails(envd(faults, timeout="1s"), "envd: failed: not ready within 1s; last check: ")
 
 
+# R-10
 def test_an_early_exit_fails_at_once_with_status_and_last_words(envd):
     began = time.monotonic()
-    fails(envd("exit_after_ms=200:7,stderr=out of luck,no_bind", timeout="60s"), "7", "out of luck")
+    r = fails(envd("exit_after_ms=200:7,stderr=out of luck,no_bind", timeout="60s"), "envd: failed: exited with 7 before it was ready", "out of luck")
     assert time.monotonic() - began < 8
+    assert "envd: ready" not in r.stderr
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):
@@ -226,18 +240,23 @@ def test_a_port_of_somebody_else_is_a_conflict_and_nothing_is_started(envd):
     assert r.evidence("pid") == ""
 
 
-def test_a_port_that_is_lost_after_the_start_fails_with_the_words_of_the_one_who_lost_it(envd, tmp_path):
-    """The stranger comes between the start and the bind, and answers nothing."""
+# R-14: the stranger comes between the start and the bind; it says nothing, or just what is waited for
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_port_that_is_lost_after_the_start_fails_with_the_words_of_the_one_who_lost_it(envd, tmp_path, answers):
     late = tmp_path / "late"
     late.write_text("#!/bin/sh\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n" % (tmp_path / "go", STANDIN))
     late.chmod(0o755)
     r = envd(options={"bin": str(late)}, timeout="60s")
     r.wait_state("envd", "starting")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", r.port))
-        s.listen()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", r.port), Foreign) as s:
+        if answers:
+            threading.Thread(target=s.serve_forever, daemon=True).start()
+            harness.until("the answer to be heard", lambda: "is listened on by pid %d" % os.getpid() in r.service("envd").get("detail", ""))
         (tmp_path / "go").write_text("")
-        fails(r, "envd", "address already in use")
+        fails(r, "envd: failed: exited with 1 before it was ready", "address already in use")
+        if answers:
+            s.shutdown()
+    assert "envd: ready" not in r.stderr
 
 
 def test_it_is_watched_after_it_was_ready(envd):

@@ -54,8 +54,8 @@ def test_an_end_before_it_was_ready_is_told_at_once_with_its_kind_and_last_words
 
 
 @pytest.mark.parametrize("faults, word", [
-    ("no_bind", "refused"), ("close_mid", "within the answer's headers"), ("accept_no_reply", "no answer within"),
-    ("listen_no_accept", "no answer within"), ("reply_delay_ms=3000", "no answer within"),
+    ("no_bind", "refused"), ("close_mid", "within the answer's headers"), ("accept_no_reply", "/health: no answer within"),
+    ("listen_no_accept", "/health: no answer within"), ("reply_delay_ms=3000", "/health: no answer within"),
 ])
 def test_what_never_answers_is_told_with_the_last_cause(envd, faults, word):
     r = envd(faults, service={"ready": {"timeout": "60s", "attempt-timeout": "300ms"}})
