@@ -1,5 +1,6 @@
 """Wrong input changes nothing: exit 78, every mistake with its place, nothing started (R-06, R-12)."""
 import os
+import re
 import socket
 
 import pytest
@@ -162,6 +163,49 @@ def test_plan_prints_argv_and_names_but_no_values_of_the_environment(once, tmp_p
     assert got.returncode == 0, got.stderr
     assert "/bin/echo" in got.stdout and "two words" in got.stdout and "SECRETNAME" in got.stdout
     assert "s3cret-value" not in got.stdout + got.stderr
+
+
+# R-23: all of what a start command had
+PLANNED = """
+environment: {LANG: C.UTF-8}
+services:
+  db:
+    command: /usr/bin/db --name "two words" -x
+    user: nobody
+    inherit-environment: [PATH, HOME]
+    environment: {PASSWORD: s3cret-value}
+    stop: {signal: INT, timeout: 2s}
+  app:
+    plugin: envd
+    needs: [db]
+    working-dir: /srv
+    options: {bin: /opt/envd, extra-args: [-verbose, "a b"], token: s3cret-token}
+"""
+PLAN = """\
+1. db: daemon of plugin exec
+    command       /usr/bin/db --name 'two words' -x
+    directory     /
+    user          nobody
+    inherits      PATH HOME
+    environment   LANG (sandbox), PASSWORD (service), HOME (account), USER (account), LOGNAME (account), SHELL (account)
+2. app: daemon of plugin envd
+    command       /opt/envd -port 49983 -verbose 'a b' -isnotfc
+    directory     /srv
+    user          (reeve's)
+    inherits      all
+    environment   LANG (sandbox)
+    needs         db until ready (lost: restart)
+    ports         49983
+"""
+
+
+def test_the_plan_is_as_it_is_written_here(once, tmp_path):
+    (tmp_path / "a.yaml").write_text(PLANNED)
+    got = once("plan", "-c", "a.yaml", "--plugin-dir", harness.PLUGINS, env={"ENVD_PORT": "", "ENVD_LOG_FILE": ""})
+    assert got.returncode == 0, got.stderr
+    labels = "command|directory|user|inherits|environment|needs|ports"
+    assert "".join(re.findall(r"^(?:\d+\. |    (?:%s) ).*\n" % labels, got.stdout, re.M)) == PLAN
+    assert "s3cret" not in got.stdout + got.stderr and "token = ***" in got.stdout
 
 
 def test_values_arrive_byte_for_byte(reeve):

@@ -6,6 +6,7 @@ import pytest
 
 import harness
 from harness import until
+from test_envd import envd  # noqa: F401  (a fixture)
 
 FILE = """
 services:
@@ -119,6 +120,15 @@ while True:
     if c.recv(1000).startswith(b"GET /hang"): time.sleep(1000)
     c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"); c.close()
 """
+
+
+def test_the_probe_of_its_plugin_is_the_check_that_need_not_be_written(envd):  # noqa: F811
+    r = envd("health_seq=204,503x2,204", service={"health": {"period": "500ms", "threshold": 2, "on-failure": "none"}})
+    r.wait_ready()
+    until("bad answers and a good one", lambda: [s for s, _ in states(r, "envd")][:4] == ["starting", "ready", "unhealthy", "ready"])
+    assert "health check failed: GET http://" in states(r, "envd")[2][1] and "/health answered 503, expected 204" in states(r, "envd")[2][1]
+    assert r.service("envd")["generation"] == 1
+    assert r.term() == 0
 
 
 def test_it_is_in_the_plan(reeve, mark):

@@ -186,6 +186,30 @@ services:
     assert r.term() == 0
 
 
+# R-01 R-02: what it stands on finds its port open at its own start, and cannot have it
+EARLY = """
+import socket, sys
+socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).close()
+for reuse in (0, 1):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+    try: s.bind(("127.0.0.1", int(sys.argv[1]))); sys.exit("got it")
+    except OSError as e: print(e.strerror)
+"""
+
+
+def test_a_dependency_finds_the_port_open_at_its_own_start_and_cannot_bind_it(reeve, free_port):
+    port = free_port()
+    r = reeve(graph(port, ", backlog: 16").replace("    ready:", "    needs: [early]\n    ready:") + """
+  early: {command: [/usr/bin/python3, early.py, "%d"], type: task, working-dir: "${env.TMPDIR}"}
+""" % port, files={"serve.py": SERVE, "early.py": EARLY})
+    r.wait_ready()
+    assert r.service("early")["state"] == "exited"
+    assert r.log("early") == "Address already in use\n" * 2
+    assert ask(port).startswith(b"hi")
+    assert r.term() == 0
+
+
 def test_a_unix_listener_has_its_mode_and_goes_away_with_reeve(reeve):
     r = reeve("""
 services:

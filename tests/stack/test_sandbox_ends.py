@@ -1,6 +1,7 @@
 """The end of the sample sandbox, on request and by failure: in reverse, and with nothing left.
 Everything is done twice: with reeve as PID 1, and with reeve as a subreaper that is not PID 1."""
 import datetime
+import json
 import os
 import re
 import socket
@@ -108,6 +109,18 @@ def test_a_port_that_jupyter_cannot_have_fails_the_boot_and_names_who_has_it(fre
         s = fresh()
         assert s.wait(40) == 10
     assert "jupyter" in s.stderr and "port 8888 is already in use" in s.stderr
+    assert s.leftovers() == []
+
+
+# R-15: nobody listens there, so that only Jupyter itself finds out; it does not go on to another port
+def test_a_port_that_jupyter_cannot_bind_fails_with_its_own_words(fresh):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", PORTS["jupyter"]))
+        s = fresh()
+        assert s.wait(40) == 10
+    assert "jupyter: failed: exited with 1 before it was ready" in s.stderr
+    assert re.search(r"^  \| .*port 8888 is already in use", s.stderr, re.M), s.stderr
+    assert json.loads(s.stderr.splitlines()[-1].split("report: ", 1)[1])["boot_ms"] < 5000 * harness.SLACK
     assert s.leftovers() == []
 
 

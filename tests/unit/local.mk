@@ -48,7 +48,12 @@ tests_unit_listen_SOURCES = tests/unit/listen.c
 tests_unit_listen_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
-TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen
+check_PROGRAMS += tests/unit/place
+tests_unit_place_SOURCES = tests/unit/place.c
+tests_unit_place_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_place_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(EV_LIBS)
+TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen tests/unit/place
 endif
 
 if HAVE_CMOCKA

@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""Plants the mistakes of list.txt one at a time in a copy of the sources, and runs the tests that are to see each: they must
+turn red (R-127). Words choose some: run.py R-14 whose.c. It takes long, so it is no part of any suite.
+
+    == R-14 what is wrong then            a comment for people; its words can be chosen
+    src/daemon/whose.c                    the file
+    -old text, which stands there once    replaced by ...
+    +new text                             ... this; without a line, it is gone
+    e2e/test_ports.py::test_an_answer     each test that is to see it
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+PLACE = os.path.join(TOP, "build", "faults")
+COPY, OBJ = os.path.join(PLACE, "copy"), os.path.join(PLACE, "obj")
+BOUND = 300
+
+
+class Fault:
+    def __init__(self, title):
+        self.title, self.hunks, self.tests = title, [], []
+
+    def chosen(self, words):
+        return not words or any(w in self.title.split() or any(w in h.file for h in self.hunks) for w in words)
+
+
+class Hunk:
+    """Some lines of a file, which stand there once; blanks at their ends do not count."""
+
+    def __init__(self, file):
+        self.file, self.old, self.new, self.before = file, [], [], None
+
+    def plant(self):
+        with open(os.path.join(COPY, self.file)) as f:
+            self.before = f.read()
+        lines, old = self.before.split("\n"), [line.strip() for line in self.old]
+        at = [i for i in range(len(lines)) if [line.strip() for line in lines[i:i + len(old)]] == old]
+        if len(at) != 1:
+            return False
+        indent = re.match(r"\s*", lines[at[0]])[0]
+        lines[at[0]:at[0] + len(old)] = [indent + line for line in self.new]
+        write(os.path.join(COPY, self.file), "\n".join(lines))
+        return True
+
+    def undo(self):
+        if self.before is not None:
+            write(os.path.join(COPY, self.file), self.before)
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def read_list():
+    faults = []
+    with open(os.path.join(HERE, "list.txt")) as f:
+        for line in f.read().splitlines():
+            if line.startswith("== "):
+                faults.append(Fault(line[3:]))
+            elif line[:1] == "-":
+                faults[-1].hunks[-1].old.append(line[1:])
+            elif line[:1] == "+":
+                faults[-1].hunks[-1].new.append(line[1:].strip())
+            elif "::" in line or line.startswith("sim/"):
+                faults[-1].tests.append(line.strip())
+            elif line.strip() and not line.startswith("#"):
+                faults[-1].hunks.append(Hunk(line.strip()))
+    return faults
+
+
+def run(argv, cwd=None, **env):
+    """(status, output)"""
+    try:
+        got = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                             timeout=BOUND, env=dict(os.environ, RV_BUILD=OBJ, RV_SRC=COPY, PYTHONDONTWRITEBYTECODE="1", **env))
+        return got.returncode, got.stdout
+    except subprocess.TimeoutExpired as e:
+        return 124, (e.stdout or b"").decode(errors="replace") + "\nno end within %d s" % BOUND
+
+
+def make(*targets):
+    return run(["make", "-s", "-j2", "-C", OBJ, *targets])
+
+
+def prepare():
+    shutil.rmtree(COPY, ignore_errors=True)
+    os.makedirs(OBJ, exist_ok=True)
+    shutil.copytree(TOP, COPY, symlinks=True, ignore=lambda d, names: [n for n in names if n in (".git", "node_modules", "autom4te.cache") or (
+        d == TOP and n.startswith("build") and n != "build-aux")])
+    for folder in ("etc/sandbox", "tests/stack"):
+        if os.path.isdir(os.path.join(TOP, folder, "node_modules")):
+            os.symlink(os.path.join(TOP, folder, "node_modules"), os.path.join(COPY, folder, "node_modules"))
+    for argv, cwd in ((["autoreconf", "-i"], COPY), ([os.path.join(COPY, "configure"), "-q", "CFLAGS=-O1 -g"], OBJ)):
+        status, said = run(argv, cwd)
+        if status:
+            sys.exit(said)
+    status, said = make("check", "TESTS=")
+    if status:
+        sys.exit(said[-3000:])
+
+
+def is_red(test):
+    """The line that says so; None: it is green; False: it was not run."""
+    place, _, name = test.partition("::")
+    room, file = place.split("/", 1)
+    if room == "unit":
+        program = "tests/unit/" + file[:-2]
+        status, said = make(program)
+        if not status:
+            status, said = run([os.path.join(OBJ, program)], OBJ, CMOCKA_MESSAGE_OUTPUT="TAP")
+            if re.search(r"^ok \d+ - %s$" % re.escape(name), said, re.M):
+                return None
+    elif room == "sim":
+        status, said = make("tests/sim/story")
+        if not status:
+            status, said = run([os.path.join(OBJ, "tests/sim/story"), os.path.join(COPY, "tests", place)], OBJ)
+    elif room == "stack":
+        path = os.path.join(COPY, "tests", place)
+        status, said = run([sys.executable, os.path.join(COPY, "tests/stack/run.py"), "%s::%s" % (path, name)], OBJ)
+        status = status or re.search(r"^not ok", said, re.M)
+        if "# SKIP" in said or "ok 1" not in said:
+            return False
+    else:
+        status, said = run([sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "%s::%s" % (file, name)],
+                           os.path.join(COPY, "tests", room))
+        if "passed" not in said and "failed" not in said and "error" not in said:
+            return False
+        if status not in (0, 1, 124):
+            return False
+    if not status:
+        return None
+    told = [line for line in said.splitlines() if re.search(r"^E  |^#? ?E  |error:|not ok|FAILED|no end within|^\[  ERROR|!= ", line)]
+    return " ".join((told or said.splitlines()[-1:] or ["status %d" % status])[0].split())[:200]
+
+
+def judge(fault):
+    """[(well, sentence)]"""
+    try:
+        for hunk in fault.hunks:
+            if not hunk.plant():
+                return [(False, "its text does not stand once in %s" % hunk.file)]
+        status, said = make("all")
+        if status:
+            return [(False, "does not build: " + said[-800:])]
+        results = []
+        for test in fault.tests:
+            red = is_red(test)
+            results.append((bool(red), "%s: %s" % (test, red or ("GREEN" if red is None else "was not run"))))
+        return results
+    finally:
+        for hunk in reversed(fault.hunks):
+            hunk.undo()
+
+
+def main(words):
+    faults = [f for f in read_list() if f.chosen(words)]
+    prepare()
+    unseen = 0
+    for test in sorted({t for f in faults for t in f.tests}):
+        red = is_red(test)
+        if red is not None:
+            unseen += 1
+            print("RED WITHOUT A FAULT %s: %s" % (test, red or "was not run"), flush=True)
+    for fault in faults:
+        for well, sentence in judge(fault):
+            unseen += not well
+            print("%s %s\n    %s" % ("red" if well else "NOT SEEN", fault.title, sentence), flush=True)
+    print("%d faults, %d not seen" % (len(faults), unseen))
+    return 1 if unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
