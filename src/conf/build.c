@@ -300,6 +300,7 @@ static void keep_places(const struct rv_draft *draft, struct rv_whole *w)
 	KEEP(w->conf.control_at);
 	KEEP(w->conf.runtime_dir_at);
 	KEEP(w->conf.report_at);
+	KEEP(w->top.plugin_dir_at);
 	KEEP(w->top.boot_timeout_at);
 	KEEP(w->top.platform_window_at);
 	for (size_t i = 0; i < w->detail_count; i++) {
@@ -398,6 +399,8 @@ static bool read_all(struct rv_read *r, struct rv_whole *w, const struct rv_plug
 	find_exit_from(r, w);
 	rv_ports_check(w, false, r->c);
 	keep_places(r->draft, w);
+	if (before)
+		rv_fixed_check(w, before, r->c);
 	w->secrets = r->secrets;
 	return publish_services(w) && !r->arena->full;
 }

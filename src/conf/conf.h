@@ -271,6 +271,10 @@ struct rv_word {
    nothing is left of *to. */
 bool rv_variant_init(struct rv_variant *to, const struct rv_conf *conf, rv_id id,
 	const struct rv_word *words, size_t count, struct rv_complaints *c);
+/* The same options on top of another conf that has the service in the same slot. False: it does not take them any more, or
+   memory was refused; nothing is left of *to. `from` stays. */
+bool rv_variant_again(
+	struct rv_variant *to, const struct rv_variant *from, const struct rv_conf *conf);
 /* Its memory is wiped: secrets may be in it. */
 void rv_variant_fini(struct rv_variant *v);
 /* What of it must not be shown. */

@@ -10,6 +10,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/ending.c \
 	src/conf/environ.c \
 	src/conf/expand.c src/conf/exposed.c \
+	src/conf/fixed.c \
 	src/conf/graph.c \
 	src/conf/http.c \
 	src/conf/keys.c \

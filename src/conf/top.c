@@ -26,13 +26,16 @@ static void read_version(
 static void read_plugin_dir(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
+	struct rv_top *t = to;
+
 	(void)row;
+	t->plugin_dir_at = v->at;
 	if (v->kind != RV_TREE_SCALAR || *v->text != '/')
 		rv_read_refuse(r, v, "an absolute path");
 	else if (strstr(v->text, "${"))
 		rv_read_complain(r, v->at, "cannot use ${...}; --plugin-dir can");
 	else
-		*(const char **)to = rv_read_copy(r, v->text);
+		t->plugin_dir = rv_read_copy(r, v->text);
 }
 
 static void read_mode(
@@ -125,7 +128,7 @@ static const struct rv_table log_table = RV_TABLE(log_rows);
 
 static const struct rv_row reeve_rows[] = {
 	{"runtime-dir", read_runtime_dir, 0, NULL, 0, 0, NULL, false},
-	{"plugin-dir", read_plugin_dir, AT(plugin_dir), NULL, 0, 0, NULL, false},
+	{"plugin-dir", read_plugin_dir, 0, NULL, 0, 0, NULL, false},
 	{"control", read_control, 0, NULL, 0, 0, &control_table, false},
 	{"max-starts", rv_read_uint, AT(max_starts), NULL, 0, 1000000, NULL, false},
 	{"boot-timeout", read_boot_timeout, 0, NULL, 0, LONG_TIME, NULL, false},

@@ -96,6 +96,50 @@ bool rv_variant_init(struct rv_variant *v, const struct rv_conf *conf, rv_id id,
 	return false;
 }
 
+/* A value is copied as it was read: the text of a list has NULs in it. */
+static bool take_again(struct rv_variant *to, struct rv_option *options, const struct rv_option *o)
+{
+	for (size_t i = 0; i < to->s.option_count; i++) {
+		if (strcmp(options[i].key->name, o->key->name) != 0 ||
+			options[i].key->type != o->key->type)
+			continue;
+		options[i].value = rv_arena_strndup(&to->arena, o->value, o->value_len);
+		options[i].value_len = o->value_len;
+		options[i].from = RV_FROM_START;
+		return true;
+	}
+	return false;
+}
+
+bool rv_variant_again(
+	struct rv_variant *to, const struct rv_variant *from, const struct rv_conf *conf)
+{
+	const struct rv_whole *w = (const struct rv_whole *)conf;
+	const struct rv_service *s = &conf->services[from->s.id];
+	struct rv_option *options;
+	bool fine = true;
+	const char **names;
+
+	*to = (struct rv_variant){.s = *s};
+	options = rv_arena_array(&to->arena, s->option_count, sizeof(*options));
+	names = rv_arena_array(&to->arena, from->given_count, sizeof(*names));
+	if (options && s->option_count)
+		memcpy(options, s->options, s->option_count * sizeof(*options));
+	for (size_t i = 0; options && i < from->s.option_count; i++)
+		if (from->s.options[i].from == RV_FROM_START)
+			fine = take_again(to, options, &from->s.options[i]) && fine;
+	for (size_t i = 0; names && i < from->given_count; i++)
+		names[i] = rv_arena_strdup(&to->arena, from->given[i]);
+	to->given = names;
+	to->given_count = from->given_count;
+	to->s.options = options;
+	take_back_recipe(to, w, &w->details[w->detail_of[s->id]]);
+	if (fine && !to->arena.full)
+		return true;
+	rv_variant_fini(to);
+	return false;
+}
+
 void rv_variant_fini(struct rv_variant *v)
 {
 	rv_arena_wipe(&v->arena);

@@ -43,6 +43,7 @@ enum { RV_INHERIT_ALL, RV_INHERIT_NONE, RV_INHERIT_NAMES };
 struct rv_top {
 	uint32_t version;
 	const char *runtime_dir, *plugin_dir, *log_dir;
+	struct rv_place plugin_dir_at; /* line 0: not given */
 	unsigned control_mode;
 	const char *control_owner, *control_group;
 	struct rv_place control_at, runtime_dir_at, report_at;
@@ -81,6 +82,9 @@ void rv_advice_give(struct rv_whole *w, struct rv_complaints *c);
 void rv_budget_advise(struct rv_whole *w, struct rv_complaints *c);
 /* top.c */
 void rv_top_read(struct rv_read *r, struct rv_top *t);
+/* fixed.c: `before` is in force. */
+void rv_fixed_check(
+	const struct rv_whole *w, const struct rv_conf *before, struct rv_complaints *c);
 /* options.c */
 void rv_options_read(struct rv_read *r, struct rv_detail *d);
 /* One option as somebody at the control socket gave it: `o` is left as it was when it is refused. */
