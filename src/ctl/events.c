@@ -28,6 +28,10 @@ static void print_event(const cJSON *e)
 		printf("the boot is %s\n", rv_field_text(e, "boot"));
 		return;
 	}
+	if (!strcmp(rv_field_text(e, "event"), "reloaded")) {
+		printf("the configuration was reloaded\n");
+		return;
+	}
 	printf("%s %s", rv_field_text(e, "name"),
 		strcmp(rv_field_text(e, "event"), "state") ? rv_field_text(e, "event")
 							   : rv_field_text(e, "state"));

@@ -111,22 +111,35 @@ struct rv_pages *rv_pages_create(const struct rv_words *w, const cJSON *result)
 	return p;
 }
 
+/* Of that name; one that a reload has added has none yet. NULL: memory was refused. */
+static struct page *page_of(struct rv_pages *p, const char *name)
+{
+	struct page *more;
+	size_t i = 0;
+
+	while (i < p->n && strcmp(p->v[i].name, name) != 0)
+		i++;
+	if (i < p->n)
+		return &p->v[i];
+	more = realloc(p->v, (p->n + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	p->v = more;
+	p->v[p->n] = (struct page){.name = strdup(name)};
+	return p->v[p->n].name ? &p->v[p->n++] : NULL;
+}
+
 void rv_pages_add(struct rv_pages *p, const cJSON *params)
 {
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(params, "name");
 	const cJSON *lost = cJSON_GetObjectItemCaseSensitive(params, "lost");
+	struct page *page = cJSON_IsString(name) ? page_of(p, name->valuestring) : NULL;
 
-	for (size_t i = 0; i < p->n && cJSON_IsString(name); i++) {
-		if (strcmp(p->v[i].name, name->valuestring) != 0)
-			continue;
-		if (cJSON_IsNumber(lost))
-			fprintf(stderr,
-				"reevectl: %s: %.0f bytes were lost, this reader was too slow\n",
-				name->valuestring, lost->valuedouble);
-		else
-			print_part(p, &p->v[i], params, false);
-		break;
-	}
+	if (page && cJSON_IsNumber(lost))
+		fprintf(stderr, "reevectl: %s: %.0f bytes were lost, this reader was too slow\n",
+			page->name, lost->valuedouble);
+	else if (page)
+		print_part(p, page, params, false);
 	fflush(stdout);
 }
 

@@ -67,6 +67,7 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return rv_show_results(w, result);
+	case RV_VERB_RELOAD: return rv_show_reload(w, result);
 	case RV_VERB_CHECK: return rv_show_check(result);
 	case RV_VERB_PLAN: return rv_show_plan(result);
 	case RV_VERB_PLUGINS: return rv_show_plugins(result);
@@ -82,7 +83,8 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 
 static bool takes_long(enum rv_verb v)
 {
-	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART || v == RV_VERB_WAIT;
+	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART ||
+		v == RV_VERB_WAIT || v == RV_VERB_RELOAD;
 }
 
 /* Prints what comes until reeve ends the connection. pages: of logs. */

@@ -70,6 +70,8 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return worst_outcome(result);
+	case RV_VERB_RELOAD:
+		return rv_field_number(result, "errors") > 0 ? CTL_FAILED : worst_outcome(result);
 	case RV_VERB_CHECK: return rv_field_is_true(result, "ok") ? CTL_OK : CTL_FAILED;
 	case RV_VERB_LOGS:
 	case RV_VERB_WHY:
@@ -355,16 +357,22 @@ static void print_complaint(FILE *to, const cJSON *c)
 		rv_field_is_true(c, "warning") ? "warning: " : "", rv_field_text(c, "text"));
 }
 
-int rv_show_check(const cJSON *result)
+void rv_show_complaints(FILE *to, const cJSON *result)
 {
 	const cJSON *c, *complaints = rv_field(result, "complaints");
-	double errors = rv_field_number(result, "errors"),
-	       warnings = rv_field_number(result, "warnings");
-	FILE *to = errors > 0 ? stderr : stdout;
 
 	cJSON_ArrayForEach(c, complaints) print_complaint(to, c);
-	if (cJSON_GetArraySize(complaints) < errors + warnings)
+	if (cJSON_GetArraySize(complaints) <
+		rv_field_number(result, "errors") + rv_field_number(result, "warnings"))
 		fputs("more mistakes are not shown\n", to);
+}
+
+int rv_show_check(const cJSON *result)
+{
+	double errors = rv_field_number(result, "errors"),
+	       warnings = rv_field_number(result, "warnings");
+
+	rv_show_complaints(errors > 0 ? stderr : stdout, result);
 	if (errors > 0) {
 		fprintf(stderr, "reevectl: %.0f error%s, %.0f warning%s; reeve runs on as it is\n",
 			errors, errors > 1 ? "s" : "", warnings,

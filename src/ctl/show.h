@@ -3,6 +3,7 @@
 #define CTL_SHOW_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -12,6 +13,10 @@
 int rv_show_status(const struct rv_words *w, const cJSON *result);
 int rv_show_results(const struct rv_words *w, const cJSON *result);
 int rv_show_check(const cJSON *result);
+/* reloaded.c */
+int rv_show_reload(const struct rv_words *w, const cJSON *result);
+/* The members "complaints", "errors" and "warnings", as `reeve check` prints them. */
+void rv_show_complaints(FILE *to, const cJSON *result);
 int rv_show_plan(const cJSON *result);
 int rv_show_plugins(const cJSON *result);
 int rv_show_version(const cJSON *result);

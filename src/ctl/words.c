@@ -36,6 +36,7 @@ enum option {
 #define EVERY	(V(RV_VERB_COUNT) - 1)
 #define CHANGE	(V(RV_VERB_START) | V(RV_VERB_STOP) | V(RV_VERB_RESTART))
 #define WAIT	V(RV_VERB_WAIT)
+#define RELOAD	V(RV_VERB_RELOAD)
 #define PAUSE	(V(RV_VERB_PAUSE) | V(RV_VERB_RESUME))
 
 static const struct {
@@ -49,9 +50,9 @@ static const struct {
 	[O_HELP] = {"help", 'h', NULL, EVERY},
 	[O_VERSION] = {"version", 'V', NULL, EVERY},
 	[O_ALL] = {"all", 'a', NULL, CHANGE},
-	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | V(RV_VERB_SHUTDOWN)},
+	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | RELOAD | V(RV_VERB_SHUTDOWN)},
 	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
-		CHANGE | WAIT | V(RV_VERB_SHUTDOWN)},
+		CHANGE | WAIT | RELOAD | V(RV_VERB_SHUTDOWN)},
 	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
 	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
@@ -73,6 +74,8 @@ static const struct {
 	[RV_VERB_SIGNAL] = {"signal SIGNAL NAME...", "send a signal to the main process"},
 	[RV_VERB_PAUSE] = {"pause [NAME...]", "restart nothing automatically until resumed"},
 	[RV_VERB_RESUME] = {"resume [NAME...]", "restart again what ends; what is due, at once"},
+	[RV_VERB_RELOAD] = {"reload",
+		"load the configuration files again; wait until what changed is ready"},
 	[RV_VERB_LOGS] = {"logs [-f] [-n N] [NAME...]", "show what services wrote; -f: go on"},
 	[RV_VERB_WAIT] = {"wait [--ready|--stopped|--exited] [NAME...]",
 		"wait for services, or for the whole sandbox"},
@@ -93,6 +96,7 @@ const char *rv_words_deed(const struct rv_words *w)
 	case RV_VERB_LOGS: return "show logs";
 	case RV_VERB_WHY: return "say why";
 	case RV_VERB_EVENTS: return "show events";
+	case RV_VERB_RELOAD: return "reload";
 	case RV_VERB_CHECK: return "check the files";
 	case RV_VERB_PLAN: return "show the plan";
 	case RV_VERB_PLUGINS: return "list plugins";
@@ -113,8 +117,8 @@ const char *rv_words_deed(const struct rv_words *w)
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
-		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME, RV_VERB_LOGS,
-		RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN,
+		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME,
+		RV_VERB_RELOAD, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN,
 		RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
 
 	if (w->has_verb)
@@ -330,7 +334,7 @@ static bool check_names(struct rv_words *w)
 		return complain(w, "--generation needs exactly one name", "", "");
 	if (w->name_count &&
 		(V(w->verb) &
-			(V(RV_VERB_CHECK) | V(RV_VERB_PLAN) | V(RV_VERB_PLUGINS) |
+			(RELOAD | V(RV_VERB_CHECK) | V(RV_VERB_PLAN) | V(RV_VERB_PLUGINS) |
 				V(RV_VERB_VERSION) | V(RV_VERB_SHUTDOWN))))
 		return complain(w, rv_verb_name(w->verb), " takes no names: ", w->names[0]);
 	return true;

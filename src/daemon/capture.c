@@ -240,6 +240,29 @@ void rv_capture_owner(struct rv_capture *c, uid_t uid)
 	c->owner = uid;
 }
 
+void rv_capture_rebind(struct rv_capture *c, const struct rv_log_conf *conf, const char *service)
+{
+	c->service = service;
+	if (c->kind == RV_LOG_FILE)
+		rv_logfile_rebind(&c->file, conf, service);
+}
+
+void rv_capture_redirect(struct rv_capture *c, struct rv_capture *fresh)
+{
+	const struct rv_capture old = *c;
+
+	rv_capture_drain(c);
+	c->service = fresh->service;
+	c->kind = fresh->kind;
+	c->file = fresh->file;
+	c->owner = fresh->owner;
+	memcpy(c->outlet, fresh->outlet, sizeof(c->outlet));
+	fresh->service = old.service;
+	fresh->kind = old.kind;
+	fresh->file = old.file;
+	memcpy(fresh->outlet, old.outlet, sizeof(fresh->outlet));
+}
+
 static bool open_pipe(struct rv_capture *c, unsigned which)
 {
 	struct stream *s = calloc(1, sizeof(*s));

@@ -10,6 +10,7 @@
 
 #include "daemon/ctl.h"
 #include "daemon/ident.h"
+#include "daemon/reload.h"
 
 #define KEEP_ROOM (64 * 1024) /* an empty output buffer larger than this is given back */
 
@@ -20,6 +21,7 @@ void rv_conn_close(struct rv_conn *c)
 
 	rv_wait_drop(c);
 	rv_give_drop(c);
+	rv_reload_forget(c);
 	rv_logs_drop(c);
 	rv_events_drop(c);
 	ev_io_stop(k->loop, &c->in);
@@ -238,8 +240,26 @@ static void on_change(struct rv_watcher *w, rv_id id)
 	(void)id;
 	for (size_t i = 0; i < k->count; i++)
 		rv_events_tell(k->conns[i]);
+	for (size_t i = 0; k->replaced && i < k->count; i++)
+		rv_logs_replaced(k->conns[i]);
+	k->replaced = false;
 	if (k->waits)
 		ev_timer_start(k->loop, &k->judge);
+}
+
+static void on_replacing(struct rv_watcher *w, const struct rv_replacing *r)
+{
+	struct rv_control *k = (struct rv_control *)((char *)w -
+		offsetof(struct rv_control, watcher));
+
+	if (!r->given_up)
+		rv_wait_replacing(k, r);
+	rv_reload_replacing(k, r);
+	for (size_t i = 0; !r->given_up && i < k->count; i++) {
+		rv_logs_replacing(k->conns[i], r);
+		rv_events_replacing(k->conns[i], r);
+	}
+	k->replaced = !r->given_up;
 }
 
 static bool find_owner(struct rv_control *k, const struct rv_conf *conf, struct rv_err *e)
@@ -278,6 +298,7 @@ struct rv_control *rv_control_create(
 	k->judge.data = k;
 	rv_door_open(k);
 	k->watcher.changed = on_change;
+	k->watcher.replacing = on_replacing;
 	rv_engine_watch(engine, &k->watcher);
 	return k;
 }
@@ -307,6 +328,7 @@ void rv_control_destroy(struct rv_control *k)
 	if (!k)
 		return;
 	rv_wait_end(k);
+	rv_reload_end(k);
 	rv_engine_unwatch(k->engine, &k->watcher);
 	rv_door_close(k);
 	ev_timer_stop(k->loop, &k->judge);

@@ -27,6 +27,7 @@
 struct rv_wait;
 struct rv_follow;
 struct rv_gift;
+struct rv_renewal;
 struct rv_onlooker;
 
 struct rv_conn {
@@ -36,7 +37,7 @@ struct rv_conn {
 	uid_t uid; /* of who connected */
 	ev_tstamp last; /* when something came in or went out */
 	bool ended; /* the peer sends no more; answers that are due still go out */
-	bool refused; /* it broke the protocol: closed when its output is gone */
+	bool refused; /* it broke the protocol, or all that it followed is gone: closed when its output is */
 	bool broken; /* closed in the next turn */
 	ev_io in, out;
 	struct rv_buf input; /* lines that are not complete, or wait until output drains */
@@ -44,6 +45,7 @@ struct rv_conn {
 	size_t sent;
 	size_t waits;
 	struct rv_follow *follows;
+	char *follows_all; /* id of the request to follow all, so also what a reload adds; NULL: none */
 	struct rv_onlooker *onlooker; /* of events; NULL: none */
 };
 
@@ -62,6 +64,8 @@ struct rv_control {
 	size_t count, others;
 	struct rv_wait *waits;
 	struct rv_gift *gifts; /* options that plugins are being asked about */
+	struct rv_renewal *renewals; /* reloads that are waited for */
+	bool replaced; /* there is another conf, and its additions have not been looked at */
 	char scratch[65536];
 };
 
@@ -98,6 +102,13 @@ void rv_why_put_sandbox(struct rv_engine *g, struct rv_buf *out);
 /* ctlpause.c: pause, resume */
 void rv_verb_pause(struct rv_conn *c, const struct rv_request *r);
 
+/* ctlreload.c */
+void rv_verb_reload(struct rv_conn *c, const struct rv_request *r);
+/* Before another conf takes the place of the present one, or when that is given up. */
+void rv_reload_replacing(struct rv_control *k, const struct rv_replacing *r);
+void rv_reload_forget(struct rv_conn *c); /* the client left */
+void rv_reload_end(struct rv_control *k); /* reeve leaves */
+
 /* ctlplan.c */
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r);
 void rv_verb_plan(struct rv_conn *c, const struct rv_request *r);
@@ -113,6 +124,14 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, st
 bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first);
 /* Pushes the change, and answers when it is through. False: that it could not is answered. */
 bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n);
+/* How long the request may wait at most. */
+rv_time rv_wait_bound(const struct rv_control *k, const struct rv_request *r);
+/* A reload is about to be through: answers when all of `ids` are up that are to be. head: members in front of those of the
+   answer; taken over. False: memory was refused. */
+bool rv_wait_reload(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n,
+	rv_time bound, struct rv_buf *head);
+/* Another conf comes: who waits for what is not in it any more is told so. */
+void rv_wait_replacing(struct rv_control *k, const struct rv_replacing *r);
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);
 void rv_wait_judge(struct rv_control *k); /* answers all that are settled */
 void rv_wait_drop(struct rv_conn *c); /* the client left: forgets its waits */
@@ -126,6 +145,9 @@ void rv_give_drop(struct rv_conn *c);
 /* ctllogs.c */
 void rv_logs(struct rv_conn *c, const struct rv_request *r);
 void rv_logs_drop(struct rv_conn *c);
+/* Another conf comes; it is there. */
+void rv_logs_replacing(struct rv_conn *c, const struct rv_replacing *r);
+void rv_logs_replaced(struct rv_conn *c);
 /* The output has drained: tell what was lost. */
 void rv_logs_drained(struct rv_conn *c);
 
@@ -135,6 +157,8 @@ void rv_why(struct rv_conn *c, const struct rv_request *r);
 /* ctlevents.c */
 void rv_events(struct rv_conn *c, const struct rv_request *r);
 void rv_events_drop(struct rv_conn *c);
+/* Another conf comes. */
+void rv_events_replacing(struct rv_conn *c, const struct rv_replacing *r);
 /* Something happened, or the output has drained: tells what has not been told. */
 void rv_events_tell(struct rv_conn *c);
 

@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "daemon/ctl.h"
+#include "daemon/reload.h"
 #include "sys/clock.h"
 #include "wire/json.h"
 
@@ -32,13 +33,14 @@ static void put_event(struct rv_conn *c, uint64_t number)
 {
 	struct rv_engine *g = c->control->engine;
 	const struct rv_happening *n = rv_history_get(rv_engine_history(g), number);
-	static const char *const words[] = {NULL, "paused", "resumed"}; /* by enum rv_happened */
+	static const char *const words[] = {NULL, "paused", "resumed", "reloaded"}; /* by enum rv_happened */
 	const char *name = n->id < rv_engine_slots(g) ? rv_engine_name(g, n->id) : NULL;
 	struct rv_rpc_event e = {.number = number,
 		.word = words[n->word],
 		.wall = rv_wall() - (rv_now() - n->at),
 		.at = n->at - rv_engine_started(g),
 		.name = n->id == RV_NO_ID ? NULL
+			: n->name	  ? n->name
 			: name		  ? name
 					  : "",
 		.boot = rv_boot_name((enum rv_boot)n->boot),
@@ -47,7 +49,9 @@ static void put_event(struct rv_conn *c, uint64_t number)
 		.generation = n->generation,
 		.exit = n->exit,
 		.why = rv_why_text((enum rv_why)n->why),
-		.other = n->other < rv_engine_slots(g) ? rv_engine_name(g, n->other) : NULL,
+		.other = n->other_name		       ? n->other_name
+			: n->other < rv_engine_slots(g) ? rv_engine_name(g, n->other)
+							: NULL,
 		.detail = c->admin ? n->detail : ""};
 
 	rv_rpc_put_event(&c->output, &e);
@@ -97,6 +101,19 @@ void rv_events_drop(struct rv_conn *c)
 {
 	free(c->onlooker);
 	c->onlooker = NULL;
+}
+
+/* Of the service that had this slot nothing comes any more, and it does not mean who has it next. */
+#define NOBODY (RV_GONE_ID - 1)
+
+void rv_events_replacing(struct rv_conn *c, const struct rv_replacing *r)
+{
+	struct rv_onlooker *o = c->onlooker;
+
+	rv_events_tell(c);
+	for (size_t i = 0; o && i < o->count; i++)
+		if (o->ids[i] < r->slots && r->change[o->ids[i]] == RV_REMOVED)
+			o->ids[i] = NOBODY;
 }
 
 static bool follow(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t count)

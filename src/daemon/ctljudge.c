@@ -85,6 +85,10 @@ enum rv_rpc_outcome rv_ctl_judge(struct rv_engine *g, enum rv_aim aim, const str
 	switch (aim) {
 	case RV_AIM_START:
 	case RV_AIM_RESTART: return judge_up(g, aim, e, &look, RV_DONE_FAILED);
+	case RV_AIM_RELOAD:
+		if (rv_ctl_is_idle(look.state) && !(look.flags & RV_LOOK_NEEDED))
+			return RV_DONE_OK;
+		return judge_up(g, aim, e, &look, RV_DONE_FAILED);
 	case RV_AIM_READY: return judge_up(g, aim, e, &look, RV_DONE_NOT_READY);
 	case RV_AIM_STOP: return judge_down(aim, e, &look, RV_DONE_FAILED);
 	case RV_AIM_STOPPED:

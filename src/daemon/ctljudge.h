@@ -5,11 +5,12 @@
 #include "daemon/engine.h"
 #include "wire/rpc.h"
 
-/* What a request wants; the first three change something, the others only wait. */
+/* What a request wants; the first four change something, the others only wait. */
 enum rv_aim {
 	RV_AIM_START,
 	RV_AIM_STOP,
 	RV_AIM_RESTART,
+	RV_AIM_RELOAD, /* up, or not needed */
 	RV_AIM_READY,
 	RV_AIM_STOPPED,
 	RV_AIM_EXITED
@@ -21,6 +22,7 @@ struct rv_entry {
 	bool was_there; /* it already was what was asked for */
 	bool was_adopted;
 	bool decided;
+	char *gone; /* the name that it had, once a reload has removed it */
 	enum rv_rpc_outcome outcome;
 };
 

@@ -4,10 +4,12 @@
  * and it is told how many bytes it missed as soon as it reads again. */
 #include "daemon/capture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/ctl.h"
+#include "daemon/reload.h"
 #include "wire/json.h"
 
 #define TAIL_MAX ((size_t)1 << 20) /* bytes of one service */
@@ -16,6 +18,7 @@
 struct rv_follow {
 	struct rv_follow *next;
 	struct rv_conn *conn;
+	rv_id of;
 	struct rv_capture *capture;
 	struct rv_follower *handle;
 	char *name;
@@ -70,7 +73,7 @@ void rv_logs_drained(struct rv_conn *c)
 		tell_lost(f);
 }
 
-static bool follow(struct rv_conn *c, const struct rv_request *r, rv_id id)
+static bool follow(struct rv_conn *c, const char *request, rv_id id)
 {
 	struct rv_capture *capture = rv_engine_capture(c->control->engine, id);
 	struct rv_follow *f;
@@ -81,9 +84,10 @@ static bool follow(struct rv_conn *c, const struct rv_request *r, rv_id id)
 	if (!f)
 		return false;
 	f->conn = c;
+	f->of = id;
 	f->capture = capture;
 	f->name = strdup(rv_engine_name(c->control->engine, id));
-	memcpy(f->id, r->id, sizeof(f->id));
+	snprintf(f->id, sizeof(f->id), "%s", request);
 	if (f->name)
 		f->handle = rv_capture_follow(capture, on_more, f);
 	if (!f->handle) {
@@ -98,6 +102,8 @@ static bool follow(struct rv_conn *c, const struct rv_request *r, rv_id id)
 
 void rv_logs_drop(struct rv_conn *c)
 {
+	free(c->follows_all);
+	c->follows_all = NULL;
 	while (c->follows) {
 		struct rv_follow *f = c->follows;
 
@@ -106,6 +112,48 @@ void rv_logs_drop(struct rv_conn *c)
 		free(f->name);
 		free(f);
 	}
+}
+
+/* What was removed is not followed any more, and who followed nothing else has heard all. */
+void rv_logs_replacing(struct rv_conn *c, const struct rv_replacing *r)
+{
+	struct rv_follow **at = &c->follows, *f;
+	bool any = c->follows;
+
+	while ((f = *at)) {
+		if (r->change[f->of] != RV_REMOVED) {
+			at = &f->next;
+			continue;
+		}
+		tell_lost(f);
+		*at = f->next;
+		rv_capture_unfollow(f->capture, f->handle);
+		free(f->name);
+		free(f);
+	}
+	if (!any || c->follows || c->follows_all)
+		return;
+	c->refused = true;
+	ev_io_start(c->control->loop, &c->out);
+}
+
+static bool is_followed(const struct rv_conn *c, rv_id id)
+{
+	for (const struct rv_follow *f = c->follows; f; f = f->next)
+		if (f->of == id)
+			return true;
+	return false;
+}
+
+void rv_logs_replaced(struct rv_conn *c)
+{
+	struct rv_engine *g = c->control->engine;
+
+	if (!c->follows_all)
+		return;
+	for (rv_id id = 0; id < rv_engine_slots(g); id++)
+		if (rv_engine_name(g, id) && !is_followed(c, id))
+			follow(c, c->follows_all, id);
 }
 
 static size_t lines_in(const struct rv_buf *b)
@@ -163,20 +211,22 @@ void rv_logs(struct rv_conn *c, const struct rv_request *r)
 	size_t n, most;
 	rv_id *ids;
 
-	if (r->follow && c->follows) {
+	if (r->follow && (c->follows || c->follows_all)) {
 		rv_verb_error(c, r, RV_RPC_REFUSED, "this connection follows logs already");
 		return;
 	}
 	if (!rv_verb_resolve(c, r, &ids, &n))
 		return;
 	for (size_t i = 0; r->follow && ok && i < n; i++)
-		ok = follow(c, r, ids[i]);
+		ok = follow(c, r->id, ids[i]);
 	if (!ok) {
 		rv_logs_drop(c);
 		rv_verb_error(c, r, RV_RPC_INTERNAL, "out of memory");
 		free(ids);
 		return;
 	}
+	if (r->follow && !r->name_count)
+		c->follows_all = strdup(r->id);
 	most = n > TAIL_ALL / TAIL_MAX ? TAIL_ALL / n : TAIL_MAX;
 	rv_rpc_begin(out, r->id);
 	RV_JSON_LIT(out, "{\"services\":[");

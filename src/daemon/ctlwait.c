@@ -13,6 +13,7 @@
 #include "daemon/capture.h"
 #include "daemon/ctl.h"
 #include "daemon/ctljudge.h"
+#include "daemon/reload.h"
 #include "wire/json.h"
 
 #define PRESET_TIMEOUT (60 * RV_SEC) /* and what the services' own bounds add to it */
@@ -31,6 +32,7 @@ struct rv_wait {
 	unsigned born; /* loop turn of the request */
 	ev_timer timer;
 	char id[RV_RPC_ID_MAX];
+	struct rv_buf head; /* members in front of the others */
 	size_t count;
 	struct rv_entry entries[];
 };
@@ -92,6 +94,19 @@ static void last_words(struct rv_engine *g, rv_id id, struct rv_buf *to)
 		rv_capture_tail(c, TAIL_LINES, TAIL_BYTES, true, to);
 }
 
+/* Its slot may be another's by now. */
+static void put_gone(struct rv_wait *w, const struct rv_entry *e)
+{
+	const struct rv_rpc_result r = {
+		.name = e->gone,
+		.outcome = e->outcome,
+		.state = RV_STOPPED,
+		.why = "a reload has removed it: it is not in the configuration any more",
+	};
+
+	rv_rpc_put_result(&w->conn->output, &r);
+}
+
 static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 {
 	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
@@ -107,7 +122,7 @@ static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 	};
 
 	explain(w, e, &v, why, sizeof(why));
-	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= RV_AIM_RESTART)
+	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= RV_AIM_RELOAD)
 		last_words(w->conn->control->engine, e->id, &tail);
 	r.tail = tail.data;
 	r.tail_len = tail.len;
@@ -124,7 +139,9 @@ static void answer(struct rv_wait *w)
 	if (w->quiet)
 		return;
 	rv_rpc_begin(out, w->id);
-	RV_JSON_LIT(out, "{\"services\":[");
+	RV_JSON_LIT(out, "{");
+	rv_buf_add(out, rv_buf_text(&w->head), w->head.len);
+	rv_buf_str(out, w->head.len ? ",\"services\":[" : "\"services\":[");
 	for (size_t i = 0; i < w->count; i++) {
 		const struct rv_entry *e = &w->entries[i];
 		bool good = e->outcome == RV_DONE_OK || (w->no_wait && e->outcome == RV_DONE_YET);
@@ -135,7 +152,10 @@ static void answer(struct rv_wait *w)
 		if (!first)
 			RV_JSON_LIT(out, ",");
 		first = false;
-		put_entry(w, e);
+		if (e->gone)
+			put_gone(w, e);
+		else
+			put_entry(w, e);
 	}
 	if (is_of_sandbox(w))
 		ok &= rv_engine_whole(g) != RV_WHOLE_NOT_READY;
@@ -159,6 +179,9 @@ static void forget(struct rv_wait *w)
 		at = &(*at)->next;
 	*at = w->next;
 	w->conn->waits--;
+	for (size_t i = 0; i < w->count; i++)
+		free(w->entries[i].gone);
+	rv_buf_fini(&w->head);
 	free(w);
 }
 
@@ -226,7 +249,8 @@ void rv_wait_judge(struct rv_control *k)
 
 	for (struct rv_wait *w = k->waits; w; w = next) {
 		next = w->next;
-		if (ev_iteration(k->loop) == w->born)
+		if (ev_iteration(k->loop) == w->born ||
+			(w->aim == RV_AIM_RELOAD && !rv_engine_is_settled(k->engine)))
 			early = true; /* the core has not seen it yet */
 		else if (look_at(w))
 			conclude(w);
@@ -264,9 +288,9 @@ static rv_time own_bound(const struct rv_plan *plan, rv_id id)
 }
 
 /* No request waits longer, whatever it asks for; nothing else that takes time is shortened by it. */
-static rv_time ceiling(const struct rv_wait *w)
+static rv_time ceiling(const struct rv_control *k)
 {
-	rv_time most = rv_engine_conf(w->conn->control->engine)->max_timeout;
+	rv_time most = rv_engine_conf(k->engine)->max_timeout;
 
 	return most > 0 && most < MAX_TIMEOUT ? most : MAX_TIMEOUT;
 }
@@ -274,7 +298,7 @@ static rv_time ceiling(const struct rv_wait *w)
 static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 {
 	const struct rv_plan *plan = rv_engine_conf(w->conn->control->engine)->plan;
-	rv_time bound = PRESET_TIMEOUT, most = ceiling(w);
+	rv_time bound = PRESET_TIMEOUT, most = ceiling(w->conn->control);
 
 	if (r->has_timeout)
 		return r->timeout < most ? r->timeout : most;
@@ -285,17 +309,39 @@ static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 	return bound < most ? bound : most;
 }
 
+rv_time rv_wait_bound(const struct rv_control *k, const struct rv_request *r)
+{
+	rv_time most = ceiling(k);
+
+	return r->has_timeout && r->timeout < most ? r->timeout : most;
+}
+
 static bool is_there(enum rv_aim aim, enum rv_state s)
 {
 	switch (aim) {
 	case RV_AIM_START: return s == RV_READY || s == RV_UNHEALTHY || s == RV_ADOPTED;
 	case RV_AIM_STOP: return rv_ctl_is_idle(s);
 	case RV_AIM_RESTART:
+	case RV_AIM_RELOAD:
 	case RV_AIM_READY:
 	case RV_AIM_STOPPED:
 	case RV_AIM_EXITED: break;
 	}
 	return false;
+}
+
+/* Joins the list. */
+static void wait_from_now(struct rv_wait *w, rv_time bound)
+{
+	struct rv_control *k = w->conn->control;
+
+	ev_timer_init(&w->timer, on_timeout, (double)bound / (double)RV_SEC, 0.);
+	w->timer.data = w;
+	ev_timer_start(k->loop, &w->timer);
+	w->next = k->waits;
+	k->waits = w;
+	w->conn->waits++;
+	ev_timer_start(k->loop, &k->judge);
 }
 
 /* Takes what `ids` names and the request's bound; joins the list. */
@@ -304,7 +350,6 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 {
 	struct rv_control *k = c->control;
 	struct rv_wait *w;
-	double seconds;
 
 	if (c->waits >= (c->admin ? RV_CONN_WAITS_MAX : RV_CONN_WAITS_OTHERS_MAX)) {
 		rv_verb_error(c, r, RV_RPC_REFUSED, "too many requests wait on this connection");
@@ -331,15 +376,60 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 		w->entries[i].was_there = is_there(aim, look.state);
 		w->entries[i].was_adopted = look.state == RV_ADOPTED;
 	}
-	seconds = (double)bound_of(w, r) / (double)RV_SEC;
-	ev_timer_init(&w->timer, on_timeout, seconds, 0.);
-	w->timer.data = w;
-	ev_timer_start(k->loop, &w->timer);
-	w->next = k->waits;
-	k->waits = w;
-	c->waits++;
-	ev_timer_start(k->loop, &k->judge);
+	wait_from_now(w, bound_of(w, r));
 	return w;
+}
+
+/* The slots are those of the conf that comes: of the present one nothing is looked at. */
+bool rv_wait_reload(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n,
+	rv_time bound, struct rv_buf *head)
+{
+	struct rv_wait *w = calloc(1, sizeof(*w) + n * sizeof(w->entries[0]));
+
+	if (!w)
+		return false;
+	w->conn = c;
+	w->aim = RV_AIM_RELOAD;
+	w->quiet = r->quiet;
+	memcpy(w->id, r->id, sizeof(w->id));
+	w->head = *head;
+	*head = (struct rv_buf){0};
+	w->count = n;
+	for (size_t i = 0; i < n; i++)
+		w->entries[i].id = ids[i];
+	w->born = ev_iteration(c->control->loop);
+	wait_from_now(w, bound);
+	return true;
+}
+
+/* The whole sandbox does without it; who asked for it by name is told. */
+static void lose(struct rv_wait *w, const struct rv_replacing *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct rv_entry e = w->entries[i];
+		bool removed = !e.gone && r->change[e.id] == RV_REMOVED;
+
+		if (removed && w->whole)
+			continue;
+		if (removed) {
+			e.gone = strdup(r->before->services[e.id].name);
+			e.decided = true;
+			e.outcome = w->aim == RV_AIM_STOP || w->aim == RV_AIM_STOPPED ? RV_DONE_OK
+				: w->aim >= RV_AIM_READY ? RV_DONE_NOT_READY
+							 : RV_DONE_FAILED;
+		}
+		if (!removed || e.gone)
+			w->entries[kept++] = e;
+	}
+	w->count = kept;
+}
+
+void rv_wait_replacing(struct rv_control *k, const struct rv_replacing *r)
+{
+	for (struct rv_wait *w = k->waits; w; w = w->next)
+		lose(w, r);
 }
 
 /* --all means what boot would start; restart and stop, what runs or is on its way. */

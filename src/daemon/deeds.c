@@ -281,6 +281,6 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 		break;
 	case RV_ACT_OVER: do_over(g, a); break;
 	case RV_ACT_HEALTH: do_health(g, a); break;
-	case RV_ACT_RETIRED: break; /* nothing asks for a reload yet */
+	case RV_ACT_RETIRED: g->retired = true; break;
 	}
 }

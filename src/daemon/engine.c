@@ -76,6 +76,10 @@ static void settle(struct rv_engine *g)
 	rv_core_settle(g->core, now, &g->out);
 	for (size_t i = 0; i < g->out.n; i++)
 		rv_pump_perform(g, &g->out.v[i]);
+	if (g->retired) {
+		g->retired = false;
+		rv_reload_adopt(g);
+	}
 	rv_ending_turn(g);
 }
 
@@ -245,7 +249,7 @@ struct rv_engine *rv_engine_create(
 }
 
 /* All ports of all services that bind them by themselves; where the kernel does not keep them, sockets do. */
-static void keep_ports(struct rv_engine *g)
+void rv_pump_keep_ports(struct rv_engine *g)
 {
 	rv_auto_free uint16_t *ports = NULL;
 	struct rv_err e;
@@ -253,15 +257,14 @@ static void keep_ports(struct rv_engine *g)
 
 	for (rv_id id = 0; id < g->slots; id++)
 		n += g->conf->services[id].port_count;
-	if (!n)
+	if (!n && !g->world.reserved)
 		return;
-	ports = calloc(n, sizeof(*ports));
+	ports = calloc(n + 1, sizeof(*ports));
 	n = 0;
 	for (rv_id id = 0; ports && id < g->slots; id++)
 		for (size_t i = 0; i < g->conf->services[id].port_count; i++)
 			ports[n++] = g->conf->services[id].ports[i];
-	g->world.reserved = ports ? rv_reserved_add(ports, n, &e) : NULL;
-	g->world.holds = !g->world.reserved;
+	g->world.holds = !ports || !rv_reserved_change(&g->world.reserved, ports, n, &e);
 	if (ports && g->world.holds)
 		rv_say(RV_DEBUG, NULL, "%s: they are held by sockets until a start", e.text);
 }
@@ -269,7 +272,7 @@ static void keep_ports(struct rv_engine *g)
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 {
 	rv_ending_begin(g);
-	keep_ports(g);
+	rv_pump_keep_ports(g);
 	for (rv_id id = 0; id < g->slots; id++)
 		if (g->conf->services[id].name &&
 			!rv_hands_open(&g->hands[id], &g->world, &g->conf->services[id], e))
@@ -294,6 +297,7 @@ void rv_engine_destroy(struct rv_engine *g)
 	if (g->hands)
 		for (size_t i = 0; i < g->slots; i++)
 			rv_hands_close(&g->hands[i]);
+	rv_reload_drop(g);
 	rv_ending_fini(g);
 	rv_reserved_remove(g->world.reserved);
 	if (g->world.notifies)

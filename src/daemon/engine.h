@@ -42,11 +42,14 @@ static inline struct rv_rpc_durations rv_look_took(struct rv_look look)
 		rv_look_us(look.spawn_us), rv_look_us(look.proof_us), rv_look_us(look.init_us)};
 }
 
+struct rv_replacing;
+
 /* Told of each change, in order; registered by the control server and by `reeve`'s own lines. */
 struct rv_watcher {
 	struct rv_watcher *next;
 	void (*changed)(struct rv_watcher *w,
-		rv_id id); /* state of id changed; RV_NO_ID: boot or closing */
+		rv_id id); /* state of id changed; RV_NO_ID: boot, closing, or a reload is through */
+	void (*replacing)(struct rv_watcher *w, const struct rv_replacing *r); /* reload.h; may be NULL */
 };
 
 /* conf: planned; owned by the engine from now on, with host, also when it fails. Nothing is opened or started yet, so that the
@@ -57,8 +60,8 @@ void rv_engine_destroy(struct rv_engine *g);
 /* Opens logs and listeners of all services, then asks the core to boot. */
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e);
 /* A signal to reeve itself: TERM and INT stop everything in reverse, a second one kills; with `reeve --
-   CMD` terminal signals go to the command. */
-void rv_engine_signalled(struct rv_engine *g, int number);
+   CMD` terminal signals go to the command. True: it was HUP, and for us: a reload is asked for. */
+bool rv_engine_signalled(struct rv_engine *g, int number);
 /* SIGCHLD came: collect children in this turn. */
 void rv_engine_children(struct rv_engine *g);
 
@@ -77,6 +80,8 @@ bool rv_engine_closing(const struct rv_engine *g);
 /* As the core has it: what the sandbox has of one, and of all. */
 enum rv_presence rv_engine_presence(const struct rv_engine *g, rv_id id);
 enum rv_whole rv_engine_whole(const struct rv_engine *g);
+/* The core has digested all that was pushed, and a new plan. */
+bool rv_engine_is_settled(const struct rv_engine *g);
 rv_time rv_engine_started(const struct rv_engine *g);
 /* Written before watchers are told. */
 const struct rv_history *rv_engine_history(const struct rv_engine *g);

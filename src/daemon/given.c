@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "daemon/pump.h"
+#include "daemon/say.h"
 #include "wire/json.h"
 
 struct rv_given {
@@ -142,7 +143,9 @@ static bool take_env(
 	struct rv_recipe mine = {.env = own};
 
 	if (base && env && own) {
-		memcpy(env, base, n * sizeof(*env));
+		/* copied: they go on with the life when a reload replaces the conf */
+		for (size_t i = 0; i < n; i++)
+			env[i] = rv_arena_strdup(&v->life, base[i]);
 		for (size_t i = 0; i < more; i++)
 			own[i] = rv_arena_strdup(&v->life, r->env[i]);
 		if (!v->life.full)
@@ -162,6 +165,64 @@ bool rv_given_recipe(struct rv_engine *g, rv_id id, const struct rv_recipe *r, s
 	h->context.env = v->variant.env;
 	rv_arena_wipe(&v->life);
 	return take_ports(g, v, r, e) && take_env(h, v, r, e);
+}
+
+/* Ports and environment of the life are in memory of its own. False: they cannot go on. */
+static bool go_on(struct rv_given *v, const struct rv_conf *conf)
+{
+	const uint16_t *ports = v->variant.s.ports;
+	bool own = ports != v->variant.ports;
+	size_t count = v->variant.s.port_count;
+	struct rv_variant fresh;
+
+	if (!rv_variant_again(&fresh, &v->variant, conf))
+		return false;
+	rv_mask_destroy(v->mask);
+	rv_variant_fini(&v->variant);
+	v->variant = fresh;
+	v->mask = rv_variant_mask(&v->variant);
+	if (own) {
+		v->variant.s.ports = ports;
+		v->variant.s.port_count = count;
+	}
+	return true;
+}
+
+void rv_given_go_on(struct rv_engine *g, rv_id id)
+{
+	struct rv_hands *h = &g->hands[id];
+
+	if (h->given_next && !go_on(h->given_next, g->conf)) {
+		rv_given_destroy(h->given_next);
+		h->given_next = NULL;
+	}
+	if (!h->given)
+		return;
+	if (go_on(h->given, g->conf)) {
+		h->service = &h->given->variant.s;
+		rv_hostlink_vary(g->world.host, id, h->service);
+		return;
+	}
+	rv_say(RV_WARN, h->service->name,
+		"the options that its start was given are forgotten: the new configuration does "
+		"not "
+		"take them");
+	rv_hostlink_vary(g->world.host, id, NULL);
+	h->context.env = h->own_env;
+	rv_given_destroy(h->given);
+	h->given = NULL;
+}
+
+void rv_given_refuse(struct rv_engine *g, rv_id id, const char *why)
+{
+	struct rv_given *v = g->hands[id].given_asked;
+
+	if (!v)
+		return;
+	rv_hostlink_get_drop(g->world.host, v->ask);
+	g->hands[id].given_asked = NULL;
+	v->given(v->arg, why);
+	rv_given_destroy(v);
 }
 
 void rv_given_note(const struct rv_hands *h, char **to, const char *text)

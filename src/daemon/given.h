@@ -21,6 +21,11 @@ void rv_given_settle(struct rv_engine *g, rv_id id, enum rv_state state);
    port it is, or that memory was refused. */
 bool rv_given_recipe(
 	struct rv_engine *g, rv_id id, const struct rv_recipe *recipe, struct rv_err *e);
+/* Reload: what was given goes on with the service, under the conf that is coming; that it does not take any more is
+   forgotten. Sets `h->service`; hands and hostlink have moved to that conf already. */
+void rv_given_go_on(struct rv_engine *g, rv_id id);
+/* Who asks for options is told that they are not taken, and why. Fine when nobody asks. */
+void rv_given_refuse(struct rv_engine *g, rv_id id, const char *why);
 /* rv_hands_note, with *** for what was given as a secret. */
 void rv_given_note(const struct rv_hands *h, char **to, const char *text);
 

@@ -55,6 +55,17 @@ static void on_ended(struct ev_loop *loop, ev_io *w, int revents)
 		g->gone(g->arg, g->id);
 }
 
+void rv_guest_rebind(struct rv_guest *g, const struct rv_service *service)
+{
+	g->check = service->ready;
+	g->check.has_fd = false;
+	g->check.notify = RV_NOTIFY_NONE;
+	g->check.log_line = NULL;
+	g->check.log_regex = NULL;
+	if (g->check.file_anew)
+		g->check.file = NULL;
+}
+
 struct rv_guest *rv_guest_create(struct ev_loop *loop, const struct rv_service *service,
 	uint16_t port, pid_t pid, void (*gone)(void *arg, rv_id id), void *arg)
 {
@@ -67,13 +78,7 @@ struct rv_guest *rv_guest_create(struct ev_loop *loop, const struct rv_service *
 	g->port = port;
 	g->gone = gone;
 	g->arg = arg;
-	g->check = service->ready;
-	g->check.has_fd = false;
-	g->check.notify = RV_NOTIFY_NONE;
-	g->check.log_line = NULL;
-	g->check.log_regex = NULL;
-	if (g->check.file_anew)
-		g->check.file = NULL;
+	rv_guest_rebind(g, service);
 	ev_io_init(&g->ended, on_ended, -1, EV_READ);
 	g->ended.data = g;
 	watch(g, pid);

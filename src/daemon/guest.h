@@ -15,6 +15,8 @@ struct rv_guest;
 struct rv_guest *rv_guest_create(struct ev_loop *loop, const struct rv_service *service,
 	uint16_t port, pid_t pid, void (*gone)(void *arg, rv_id id), void *arg);
 void rv_guest_destroy(struct rv_guest *g); /* NULL is fine */
+/* Reload: the same service at another place. */
+void rv_guest_rebind(struct rv_guest *g, const struct rv_service *service);
 /* Somebody listens on its port still: it, or one of its own that took over. */
 bool rv_guest_is_there(struct rv_guest *g);
 pid_t rv_guest_pid(const struct rv_guest *g); /* 0: not known */

@@ -84,7 +84,7 @@ bool rv_hands_open(
 	if (!rv_hands_context(h, w, e) || !open_listeners(h, w, e))
 		return false;
 	if (w->holds && s->port_count)
-		h->keep = rv_portkeep_create(s->ports, s->port_count, &w->arena);
+		h->keep = rv_portkeep_create(s->ports, s->port_count);
 	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);
 	if (!h->capture)
 		return rv_fail_in(e,
@@ -101,7 +101,7 @@ void rv_hands_close(struct rv_hands *h)
 		return;
 	rv_prober_destroy(h->prober);
 	rv_guest_destroy(h->guest);
-	rv_portkeep_release(h->keep);
+	rv_portkeep_destroy(h->keep);
 	rv_notify_destroy(h->notify);
 	rv_capture_close(h->capture);
 	for (size_t i = 0; h->listeners && i < h->service->listen_count; i++)
@@ -114,6 +114,20 @@ void rv_hands_close(struct rv_hands *h)
 	assert(!h->given_asked); /* who asked has gone before, or was told */
 	rv_seek_fini(&h->seek);
 	*h = (struct rv_hands){0};
+}
+
+/* All are, unless a reload could not open one. */
+static bool have_listeners(struct rv_hands *h, struct rv_err *e)
+{
+	const struct rv_service *s = h->service;
+
+	for (size_t i = 0; i < s->listen_count; i++) {
+		if (!h->listeners[i])
+			h->listeners[i] = rv_listener_open(&s->listen[i], s->name, e);
+		if (!h->listeners[i])
+			return false;
+	}
+	return true;
 }
 
 static size_t collect_fds(struct rv_hands *h, int ready_fd, struct rv_spawn_fd *fds)
@@ -245,7 +259,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 		.started = rv_now(),
 		.attempt = h->facts.attempt + 1,
 		.exit = RV_EXIT_UNKNOWN};
-	if (!make_prober(h, w, &ready_fd, e))
+	if (!have_listeners(h, e) || !make_prober(h, w, &ready_fd, e))
 		return false;
 	if (!make_notify(h, w, &env, e))
 		return false;
@@ -313,7 +327,7 @@ void rv_hands_gone(struct rv_hands *h)
 	for (size_t i = 0; i < h->service->listen_count; i++) {
 		struct rv_err e;
 
-		if (!rv_listener_life_ended(h->listeners[i], &e))
+		if (h->listeners[i] && !rv_listener_life_ended(h->listeners[i], &e))
 			rv_say(RV_WARN, h->service->name, "%s", e.text);
 	}
 }

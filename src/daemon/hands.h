@@ -86,6 +86,21 @@ bool rv_hands_open(
 /* Gives everything back; the service must be gone. */
 void rv_hands_close(struct rv_hands *h);
 
+/* Reload (replace.c). For a service of the conf to come, beside what there is of the present one: all that can be had
+   before anything is given up. Memory is the world's. was: the hands of the same name, or NULL. later: by listener,
+   those that are not opened yet, for somebody of ours has the address. */
+bool rv_hands_prepare(struct rv_hands *h, struct rv_world *w, const struct rv_service *s,
+	const struct rv_hands *was, const bool *later, struct rv_err *e);
+/* One socket serves both addresses in the same way. */
+bool rv_hands_same_socket(const struct rv_listen *a, const struct rv_listen *b);
+/* Moves what goes on under the new conf: with its life, or, of one that changed and is gone, what outlives one. Both confs
+   are still there; `was` is closed afterwards. */
+void rv_hands_take(struct rv_hands *h, struct rv_hands *was, bool changed);
+/* Its life looks at the new conf from now on. tuned: so may do what is asked of its health. */
+void rv_hands_rebind(struct rv_hands *h, struct rv_world *w, bool tuned);
+/* Opens the listeners that are missing; what cannot be opened is tried again at each start. */
+void rv_hands_reopen(struct rv_hands *h);
+
 /* Starts life `generation`: argv and additions of the recipe (NULL: those of the configuration). */
 bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	const struct rv_recipe *recipe, struct rv_err *e);

@@ -232,7 +232,8 @@ static void on_disabled(void *ctx, const char *plugin, bool disabled)
 			continue;
 		if (disabled) /* the words of every start that the core refuses from now on */
 			rv_hands_note(&g->hands[id].why,
-				"plugin %s is disabled until reeve is started again: it ended the "
+				"plugin %s is disabled until a reload, or the next start of reeve: "
+				"it ended the "
 				"plugin host three times within a minute",
 				plugin);
 		rv_pump_verdict(
@@ -308,17 +309,12 @@ static bool is_for_command(struct rv_engine *g, int number)
 	return true;
 }
 
-void rv_engine_signalled(struct rv_engine *g, int number)
+bool rv_engine_signalled(struct rv_engine *g, int number)
 {
 	if (is_for_command(g, number))
-		return;
-	if (number != SIGTERM && number != SIGINT) {
-		if (number == SIGHUP)
-			rv_say(RV_INFO, NULL,
-				"SIGHUP: this version does not reload; a control socket that was "
-				"removed is made again");
-		return;
-	}
+		return false;
+	if (number != SIGTERM && number != SIGINT)
+		return number == SIGHUP;
 	g->last_signal = number;
 	if (++g->stop_signals == 1)
 		rv_say(RV_INFO, NULL, "SIG%s: stopping; a second one kills everything at once",
@@ -326,6 +322,7 @@ void rv_engine_signalled(struct rv_engine *g, int number)
 	else
 		rv_say(RV_WARN, NULL, "SIG%s again: killing everything", rv_signal_name(number));
 	rv_pump_push(g, g->stop_signals == 1 ? RV_EV_SHUTDOWN : RV_EV_FORCE, RV_NO_ID, 0);
+	return false;
 }
 
 void rv_engine_children(struct rv_engine *g)

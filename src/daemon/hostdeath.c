@@ -164,7 +164,8 @@ static void disable(struct rv_hostlink *h, const char *plugin, const char *why)
 		return;
 	b->disabled = true;
 	rv_say(RV_ERROR, NULL,
-		"plugin %s is disabled until reeve is started again: it ended the plugin host %d "
+		"plugin %s is disabled until a reload, or the next start of reeve: it ended the "
+		"plugin host %d "
 		"times within a minute (%s); its services run on, unproven",
 		plugin, DEATHS_MAX, why);
 	snprintf(text, sizeof(text),

@@ -253,6 +253,11 @@ void rv_hostlink_inspect(struct rv_hostlink *h, struct ev_loop *loop, struct rv_
 	rv_hostlink_attach(h, loop, reaper, conf, ops, ctx);
 }
 
+void rv_hostlink_loaded(struct rv_hostlink *h)
+{
+	rv_link_rest(h);
+}
+
 static bool make_room(struct rv_hostlink *h)
 {
 	size_t n = h->conf->service_count;
@@ -397,6 +402,11 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want
 	g->done = done;
 	g->arg = arg;
 	return fly(h, g, timeout);
+}
+
+void rv_hostlink_get_rebind(struct rv_host_http *g, const struct rv_want *want)
+{
+	g->want = want;
 }
 
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)

@@ -54,6 +54,9 @@ bool rv_hostlink_describe(struct rv_hostlink *h, const char *plugin_dir, const c
 bool rv_hostlink_rehearse(struct rv_hostlink *h, const struct rv_conf *conf,
 	const struct rv_recipe **recipes, struct rv_err *e);
 
+/* While it is attached: what a load wanted of it is through, so that it may rest. */
+void rv_hostlink_loaded(struct rv_hostlink *h);
+
 /* Joins the loop and the reaper. conf: the one that was rehearsed; must outlive the link or be replaced
    by rv_hostlink_conf. */
 void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
@@ -87,6 +90,8 @@ void rv_hostlink_drop(struct rv_hostlink *h, rv_id id);
 struct rv_host_http;
 struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want *want,
 	rv_time timeout, void (*done)(void *arg, enum rv_verdict v, const char *why), void *arg);
+/* The same want at another place. */
+void rv_hostlink_get_rebind(struct rv_host_http *g, const struct rv_want *want);
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g);
 
 /* It was: no hook of its services is run. */

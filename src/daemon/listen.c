@@ -36,6 +36,16 @@ int rv_listener_fd(const struct rv_listener *l)
 	return l->fd;
 }
 
+void rv_listener_rename(struct rv_listener *l, const char *service)
+{
+	char *name = strcmp(l->service, service) ? strdup(service) : NULL;
+
+	if (!name)
+		return; /* it has that name, or messages go on with the old one */
+	free(l->service);
+	l->service = name;
+}
+
 static bool is_listening(int fd)
 {
 	int on = 0;

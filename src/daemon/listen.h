@@ -15,6 +15,8 @@ struct rv_listener *rv_listener_open(
 	const struct rv_listen *l, const char *service, struct rv_err *e);
 /* Closes; removes a UNIX socket's path if it is still ours. NULL is fine. */
 void rv_listener_close(struct rv_listener *l);
+/* It is kept for another service from now on. */
+void rv_listener_rename(struct rv_listener *l, const char *service);
 /* The descriptor to pass at the next spawn. */
 int rv_listener_fd(const struct rv_listener *l);
 /* A life that owned it is over: without backlog, connects are refused again and the next life can

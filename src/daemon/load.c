@@ -89,8 +89,8 @@ static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struc
 	return NULL;
 }
 
-struct rv_conf *rv_load_conf(
-	const struct rv_load *l, struct rv_hostlink *host, struct rv_complaints *c)
+struct rv_conf *rv_load_conf(const struct rv_load *l, struct rv_hostlink *host,
+	const struct rv_conf *before, struct rv_complaints *c)
 {
 	const struct rv_plugin_table *tables = NULL;
 	struct rv_conf *conf = NULL;
@@ -107,7 +107,7 @@ struct rv_conf *rv_load_conf(
 	if (!rv_hostlink_describe(host, plugin_dir, plugins, &tables, &count, &e))
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
-		conf = rv_conf_build_seen(draft, tables, count, our_environment(), NULL, on_wrong,
+		conf = rv_conf_build_seen(draft, tables, count, our_environment(), before, on_wrong,
 			&(struct wrong){l, host}, c);
 	rv_draft_destroy(draft);
 	return conf ? plan(l, conf, host, c) : NULL;

@@ -18,9 +18,10 @@ struct rv_load {
 	int *ended; /* set to the signal that ended the check early */
 };
 
-/* Every mistake goes to `c`; NULL when there were errors. Nothing is bound, opened or started. */
-struct rv_conf *rv_load_conf(
-	const struct rv_load *l, struct rv_hostlink *host, struct rv_complaints *c);
+/* Every mistake goes to `c`; NULL when there were errors. Nothing is bound, opened or started. before: the conf in force,
+   at a reload: services keep their slots; or NULL. */
+struct rv_conf *rv_load_conf(const struct rv_load *l, struct rv_hostlink *host,
+	const struct rv_conf *before, struct rv_complaints *c);
 
 /* Users and groups that this machine does not have, or that we may not become (accounts.c). softly: the latter is
    only a warning, for who checks is often not who will run it. */
@@ -31,6 +32,8 @@ void rv_load_verify(
 	const struct rv_conf *conf, const char *init, bool *broken, struct rv_complaints *c);
 /* The complaints as JSON: an object for `reeve check --json` and `reevectl --json check` (report.c). */
 void rv_load_report(const struct rv_complaints *c, struct rv_buf *to);
+/* Of that object the members "errors", "warnings" and "complaints". */
+void rv_load_put_complaints(const struct rv_complaints *c, struct rv_buf *to);
 /* The complaints as text, and how many are errors, to stderr. */
 void rv_load_print(const struct rv_complaints *c);
 /* Ends `reeve check`: the complaints as text to stderr and the sum to stdout, or all as JSON to stdout. services: how many

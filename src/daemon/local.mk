@@ -21,6 +21,8 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/hostrun.c \
 	src/daemon/hostvalues.c \
 	src/daemon/load.c src/daemon/load.h src/daemon/report.c \
+	src/daemon/reload.c src/daemon/reload.h src/daemon/reloadin.h \
+	src/daemon/replace.c src/daemon/succeed.c \
 	src/daemon/say.c src/daemon/say.h \
 	src/daemon/tell.c src/daemon/tell.h
 
@@ -86,6 +88,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctlpause.c \
 	src/daemon/ctllogs.c \
 	src/daemon/ctlplan.c \
+	src/daemon/ctlreload.c \
 	src/daemon/ctlservice.c \
 	src/daemon/ctlsock.c src/daemon/ctlsock.h \
 	src/daemon/ctlwait.c \

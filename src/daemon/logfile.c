@@ -141,6 +141,14 @@ void rv_logfile_close(struct rv_logfile *f)
 	f->path = NULL;
 }
 
+void rv_logfile_rebind(
+	struct rv_logfile *f, const struct rv_log_conf *conf, const char *service)
+{
+	f->service = service;
+	f->max = conf->max_size;
+	f->keep = conf->keep;
+}
+
 static void lose(struct rv_logfile *f, size_t n)
 {
 	f->gap += n;

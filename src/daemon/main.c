@@ -17,6 +17,7 @@
 #include "daemon/herald.h"
 #include "daemon/load.h"
 #include "daemon/outlet.h"
+#include "daemon/reload.h"
 #include "daemon/say.h"
 #include "daemon/spawn.h"
 #include "host/host.h"
@@ -209,7 +210,18 @@ static void block_signals(sigset_t *set)
 struct signalled { /* whom signals are for */
 	struct rv_engine *engine;
 	struct rv_control *control;
+	const struct rv_load *files;
 };
+
+/* The result is in the log. */
+static void reload(const struct signalled *to)
+{
+	struct rv_complaints c = {0};
+	struct rv_replacing what;
+
+	rv_engine_reload(to->engine, to->files, &c, &what);
+	rv_complaints_fini(&c);
+}
 
 /* The documented way to bring back a control socket that somebody removed. */
 static void restore_socket(struct rv_control *control)
@@ -235,8 +247,8 @@ static void on_signal(struct ev_loop *loop, ev_io *w, int revents)
 				restore_socket(to->control);
 			if (info[i].ssi_signo == SIGCHLD)
 				rv_engine_children(to->engine);
-			else
-				rv_engine_signalled(to->engine, (int)info[i].ssi_signo);
+			else if (rv_engine_signalled(to->engine, (int)info[i].ssi_signo))
+				reload(to);
 		}
 	} while (n == (ssize_t)sizeof(info));
 }
@@ -309,7 +321,7 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_l
 	rv_control_files(control, files);
 	herald = rv_herald_create(loop, g, getenv("NOTIFY_SOCKET"));
 	ev_io_init(&io, on_signal, fd, EV_READ);
-	io.data = &(struct signalled){g, control};
+	io.data = &(struct signalled){g, control, files};
 	ev_io_start(loop, &io);
 	/* Only with a watcher of this kind does libev let the kernel tell it that the clock was set; else it
 	   wakes up once a minute to look. */
@@ -380,7 +392,7 @@ static int show_plan(struct rv_conf *conf, struct rv_hostlink *host)
 static int check(const struct words *w, const struct rv_load *files, struct rv_hostlink *host)
 {
 	struct rv_complaints c = {0};
-	struct rv_conf *conf = rv_load_conf(files, host, &c);
+	struct rv_conf *conf = rv_load_conf(files, host, NULL, &c);
 	int status;
 
 	if (!conf && !c.errors)
@@ -418,7 +430,7 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 	rv_spawn_prepare();
 	if (checks)
 		return check(w, &files, host);
-	conf = rv_load_conf(&files, host, &c);
+	conf = rv_load_conf(&files, host, NULL, &c);
 	rv_load_print(&c);
 	status = c.errors ? EXIT_CONFIG : 0;
 	rv_complaints_fini(&c);

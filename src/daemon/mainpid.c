@@ -107,6 +107,12 @@ bool rv_seek_begin(struct rv_seek *k, const struct rv_main_pid *how, const struc
 	return true;
 }
 
+void rv_seek_rebind(struct rv_seek *k, const struct rv_main_pid *how)
+{
+	if (k->how.by == RV_MAIN_FILE && !k->file)
+		k->how = *how;
+}
+
 /* A number, and nothing but blanks around it; 0: there is none. */
 static pid_t parse(const char *text)
 {

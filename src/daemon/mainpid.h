@@ -20,6 +20,8 @@ struct rv_seek {
 /* Before the launcher is started. recipe: of this very start, or NULL. False: memory was refused. */
 bool rv_seek_begin(
 	struct rv_seek *k, const struct rv_main_pid *how, const struct rv_recipe *recipe);
+/* Reload: the configuration is at another place, and may name another file, which counts for this launch, too. */
+void rv_seek_rebind(struct rv_seek *k, const struct rv_main_pid *how);
 void rv_seek_fini(struct rv_seek *k);
 
 enum rv_sought {

@@ -359,6 +359,11 @@ void rv_notify_destroy(struct rv_notify *n)
 	free(n);
 }
 
+void rv_notify_rebind(struct rv_notify *n, const struct rv_service *service)
+{
+	n->service = service;
+}
+
 enum rv_says rv_notify_says(const struct rv_notify *n)
 {
 	return n->says;

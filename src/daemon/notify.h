@@ -53,6 +53,9 @@ void rv_notify_drain(struct rv_notify *n);
 void rv_notify_close(struct rv_notify *n);
 void rv_notify_destroy(struct rv_notify *n);
 
+/* Reload: the same service at another place. */
+void rv_notify_rebind(struct rv_notify *n, const struct rv_service *service);
+
 enum rv_says rv_notify_says(const struct rv_notify *n);
 /* One line, control characters made visible; "" when there is none. */
 const char *rv_notify_status(const struct rv_notify *n);

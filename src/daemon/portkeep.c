@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "daemon/holder.h"
@@ -36,9 +37,9 @@ static int bind_at_all(uint16_t port)
 	return -1;
 }
 
-struct rv_portkeep *rv_portkeep_create(const uint16_t *ports, size_t n, struct rv_arena *arena)
+struct rv_portkeep *rv_portkeep_create(const uint16_t *ports, size_t n)
 {
-	struct rv_portkeep *k = rv_arena_alloc(arena, sizeof(*k) + n * sizeof(k->fds[0]));
+	struct rv_portkeep *k = calloc(1, sizeof(*k) + n * sizeof(k->fds[0]));
 
 	if (!k)
 		return NULL;
@@ -48,6 +49,18 @@ struct rv_portkeep *rv_portkeep_create(const uint16_t *ports, size_t n, struct r
 		k->fds[i] = -1;
 	rv_portkeep_hold(k);
 	return k;
+}
+
+void rv_portkeep_destroy(struct rv_portkeep *k)
+{
+	rv_portkeep_release(k);
+	free(k);
+}
+
+void rv_portkeep_rebind(struct rv_portkeep *k, const uint16_t *ports)
+{
+	if (k)
+		k->ports = ports;
 }
 
 void rv_portkeep_hold(struct rv_portkeep *k)

@@ -14,13 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include <stddef.h>
 
 struct rv_portkeep; /* the sockets of one service */
 
 /* Holds what is free. NULL: memory is refused. ports must outlive it. */
-struct rv_portkeep *rv_portkeep_create(const uint16_t *ports, size_t n, struct rv_arena *arena);
+struct rv_portkeep *rv_portkeep_create(const uint16_t *ports, size_t n);
 /* k may be NULL in all of these: nothing has to be held. */
+void rv_portkeep_destroy(struct rv_portkeep *k);
+/* The same ports, at another place. */
+void rv_portkeep_rebind(struct rv_portkeep *k, const uint16_t *ports);
 void rv_portkeep_hold(struct rv_portkeep *k);
 void rv_portkeep_release(struct rv_portkeep *k);
 /* The first of these ports that somebody listens on, 0: none. */

@@ -270,3 +270,26 @@ void rv_prober_cancel(struct rv_prober *p)
 	p->kind = KIND_END;
 	p->open = false;
 }
+
+const struct rv_check *rv_prober_check(const struct rv_prober *p)
+{
+	return p->check;
+}
+
+bool rv_prober_is_open(const struct rv_prober *p)
+{
+	return p->open;
+}
+
+void rv_prober_rebind(struct rv_prober *p, const struct rv_service *service,
+	const struct rv_check *check, const struct rv_spawn *context)
+{
+	p->service = service;
+	p->context = context;
+	if (!check)
+		return;
+	p->check = check;
+	p->line.regex = check->log_regex;
+	if (p->http)
+		rv_hostlink_get_rebind(p->http, check->http);
+}

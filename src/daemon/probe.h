@@ -57,6 +57,13 @@ void rv_prober_attempt(struct rv_prober *p, rv_time timeout);
 /* The answer of the plugin's probe hook, which comes to the engine (rv_hostlink_ops.answer); ignored when
    no attempt waits for it. `done` is not called from inside. */
 void rv_prober_answer(struct rv_prober *p, const struct rv_host_answer *a);
+/* Reload: the same service and context at another place. check: the same check there; NULL: it is where it was. Of the old
+   ones nothing is looked at any more. */
+void rv_prober_rebind(struct rv_prober *p, const struct rv_service *service,
+	const struct rv_check *check, const struct rv_spawn *context);
+/* What is asked, and whether an attempt is open. */
+const struct rv_check *rv_prober_check(const struct rv_prober *p);
+bool rv_prober_is_open(const struct rv_prober *p);
 /* Ends the attempt in flight without an answer. */
 void rv_prober_cancel(struct rv_prober *p);
 

@@ -48,6 +48,9 @@ struct rv_engine {
 	rv_exit end_exit;
 	rv_time began;
 	struct rv_ending ending;
+	struct rv_reload *reload; /* under way: what is to go is being stopped; NULL: none */
+	uint64_t reloads; /* that were begun */
+	bool retired; /* all of that is gone */
 	char look_why[1024];
 };
 
@@ -68,6 +71,13 @@ const char *rv_pump_name(const struct rv_engine *g, rv_id id);
 /* deeds.c. Carries out one action; and tells all watchers, RV_NO_ID: of the boot or the end. */
 void rv_pump_perform(struct rv_engine *g, const struct rv_action *a);
 void rv_pump_notify(struct rv_engine *g, rv_id id);
+
+/* engine.c: the ports of the conf that is in force are kept. */
+void rv_pump_keep_ports(struct rv_engine *g);
+
+/* reload.c: the new conf takes the place of the present one; or is given up. Fine when there is none. */
+void rv_reload_adopt(struct rv_engine *g);
+void rv_reload_drop(struct rv_engine *g);
 
 /* booted.c: says the verdict, and what is missing. */
 void rv_booted(struct rv_engine *g, const struct rv_action *a);

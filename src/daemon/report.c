@@ -30,11 +30,9 @@ static void put_complaint(
 	RV_JSON_LIT(out, "}");
 }
 
-void rv_load_report(const struct rv_complaints *c, struct rv_buf *out)
+void rv_load_put_complaints(const struct rv_complaints *c, struct rv_buf *out)
 {
-	RV_JSON_LIT(out, "{\"ok\":");
-	rv_json_bool(out, !c->errors);
-	RV_JSON_LIT(out, ",\"errors\":");
+	RV_JSON_LIT(out, "\"errors\":");
 	rv_json_int(out, (int64_t)c->errors);
 	RV_JSON_LIT(out, ",\"warnings\":");
 	rv_json_int(out, (int64_t)c->warnings);
@@ -44,7 +42,16 @@ void rv_load_report(const struct rv_complaints *c, struct rv_buf *out)
 			RV_JSON_LIT(out, ",");
 		put_complaint(out, c, &c->list[i]);
 	}
-	RV_JSON_LIT(out, "]}");
+	RV_JSON_LIT(out, "]");
+}
+
+void rv_load_report(const struct rv_complaints *c, struct rv_buf *out)
+{
+	RV_JSON_LIT(out, "{\"ok\":");
+	rv_json_bool(out, !c->errors);
+	RV_JSON_LIT(out, ",");
+	rv_load_put_complaints(c, out);
+	RV_JSON_LIT(out, "}");
 }
 
 void rv_load_print(const struct rv_complaints *c)

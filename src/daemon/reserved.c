@@ -149,35 +149,66 @@ static int open_locked(void)
 	return fd;
 }
 
-struct rv_reserved *rv_reserved_add(const uint16_t *ports, size_t n, struct rv_err *e)
+/* Takes out of the list those of `r` that are not in `but`. */
+static bool leave(int fd, const struct rv_reserved *r, const struct set *but)
 {
-	rv_auto_fd fd = open_locked();
-	struct rv_reserved *r = calloc(1, sizeof(*r) + n * sizeof(r->ports[0]));
 	struct set *list = calloc(1, sizeof(*list));
+	bool ok = list && read_list(fd, list), any = false;
 
-	if (fd < 0 || !r || !list || !join(fd, list, r, ports, n)) {
+	for (size_t i = 0; ok && i < r->count; i++) {
+		if (has(but, r->ports[i]))
+			continue;
+		put(list, r->ports[i], false);
+		any = true;
+	}
+	ok = ok && (!any || write_list(fd, list, false));
+	free(list);
+	return ok;
+}
+
+/* Of `from` what is in `want`. */
+static void inherit(struct rv_reserved *to, const struct rv_reserved *from, const struct set *want)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (has(want, from->ports[i]))
+			to->ports[to->count++] = from->ports[i];
+}
+
+bool rv_reserved_change(struct rv_reserved **r, const uint16_t *ports, size_t n, struct rv_err *e)
+{
+	size_t room = n + (*r ? (*r)->count : 0);
+	rv_auto_fd fd = open_locked();
+	struct rv_reserved *now = calloc(1, sizeof(*now) + room * sizeof(now->ports[0]));
+	struct set *list = calloc(1, sizeof(*list)), *want = calloc(1, sizeof(*want));
+	bool ok = fd >= 0 && now && list && want && join(fd, list, now, ports, n);
+
+	for (size_t i = 0; ok && i < n; i++)
+		put(want, ports[i], true);
+	if (ok && *r) {
+		inherit(now, *r, want);
+		leave(fd, *r,
+			want); /* what cannot be taken out hinders nobody who asks for it by number */
+	}
+	if (ok) {
+		free(*r);
+		*r = now;
+	} else {
 		rv_fail_errno(e, errno, "cannot reserve ports in " LIST);
-		free(r);
-		r = NULL;
+		free(now);
 	}
 	free(list);
-	return r;
+	free(want);
+	return ok;
 }
 
 void rv_reserved_remove(struct rv_reserved *r)
 {
+	static const struct set none;
 	rv_auto_fd fd = -1;
-	struct set *list = NULL;
 
-	if (r && r->count) {
+	if (r && r->count)
 		fd = open_locked();
-		list = calloc(1, sizeof(*list));
-	}
-	if (list && fd >= 0 && read_list(fd, list)) {
-		for (size_t i = 0; i < r->count; i++)
-			put(list, r->ports[i], false);
-		write_list(fd, list, false);
-	}
-	free(list);
+	if (fd >= 0)
+		leave(fd, r, &none);
 	free(r);
 }

@@ -8,6 +8,7 @@
 #ifndef DAEMON_RESERVED_H
 #define DAEMON_RESERVED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,9 @@
 
 struct rv_reserved; /* what was added */
 
-/* NULL: it cannot be done here (read-only, not permitted, not this kernel's), and nothing is changed. */
-struct rv_reserved *rv_reserved_add(const uint16_t *ports, size_t n, struct rv_err *e);
+/* From now on these are reserved: what was added for others is taken out again. *r: what was added before, or NULL. False:
+   it cannot be done here (read-only, not permitted, not this kernel's), and nothing is changed. */
+bool rv_reserved_change(struct rv_reserved **r, const uint16_t *ports, size_t n, struct rv_err *e);
 /* Takes them out again. NULL is fine. */
 void rv_reserved_remove(struct rv_reserved *r);
 

@@ -325,6 +325,7 @@ static void act(struct rv_conn *c, const struct rv_request *r)
 	case RV_VERB_SIGNAL: send_signal(c, r); break;
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME: rv_verb_pause(c, r); break;
+	case RV_VERB_RELOAD: rv_verb_reload(c, r); break;
 	case RV_VERB_LOGS: rv_logs(c, r); break;
 	case RV_VERB_WHY: rv_why(c, r); break;
 	case RV_VERB_EVENTS: rv_events(c, r); break;

@@ -91,6 +91,11 @@ enum rv_whole rv_engine_whole(const struct rv_engine *g)
 	return rv_core_whole(g->core);
 }
 
+bool rv_engine_is_settled(const struct rv_engine *g)
+{
+	return !g->queued && rv_core_deadline(g->core) > 0;
+}
+
 rv_time rv_engine_started(const struct rv_engine *g)
 {
 	return g->began;

@@ -272,7 +272,8 @@ void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
 	put_wall(to, e->wall);
 	put_ms(to, ",\"at_ms\":", e->at);
 	if (!e->name) {
-		RV_JSON_LIT(to, ",\"event\":\"boot\",\"boot\":");
+		RV_JSON_STR(to, "event", e->word ? e->word : "boot");
+		RV_JSON_LIT(to, ",\"boot\":");
 		rv_json_str(to, e->boot);
 		RV_JSON_LIT(to, "}");
 		return;

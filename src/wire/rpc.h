@@ -30,6 +30,7 @@
 	X(RV_VERB_SIGNAL, "signal", false)   \
 	X(RV_VERB_PAUSE, "pause", false)     \
 	X(RV_VERB_RESUME, "resume", false)   \
+	X(RV_VERB_RELOAD, "reload", false)   \
 	X(RV_VERB_LOGS, "logs", false)       \
 	X(RV_VERB_CHECK, "check", false)     \
 	X(RV_VERB_PLAN, "plan", false)       \
@@ -167,11 +168,11 @@ void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c);
 
 /* Something that happened: a state was entered, unless `word` says otherwise. */
 struct rv_rpc_event {
-	const char *word; /* "paused", "resumed": the state is as it was; NULL: "state" */
+	const char *word; /* "paused", "resumed": the state is as it was; NULL: "state"; "reloaded": of no service */
 	uint64_t number;
 	int64_t wall; /* ns since 1970, UTC */
 	rv_time at; /* since reeve began */
-	const char *name; /* NULL: the boot was decided */
+	const char *name; /* NULL: the boot was decided, or what `word` says */
 	const char *boot;
 	enum rv_state state;
 	pid_t pid; /* 0: none */

@@ -29,6 +29,7 @@
 #include "daemon/capture.h"
 #include "daemon/control.h"
 #include "daemon/ident.h"
+#include "daemon/reload.h"
 #include "sys/clock.h"
 #include "wire/rpc.h"
 
@@ -74,6 +75,11 @@ struct rv_engine {
 	void *given_arg;
 	enum rv_boot boot;
 	bool closing;
+	bool wrong; /* what a reload finds */
+	bool unsettled;
+	uint64_t reloads;
+	uint8_t change[SLOTS];
+	bool swept[SLOTS];
 	ev_prepare prepare;
 	struct rv_capture capture[SLOTS];
 };
@@ -410,6 +416,33 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 	c->list[0] = (struct rv_complaint){
 		.file_len = 6, .text = 12, .end = 17, .line = 7, .column = 3};
 	c->list[1] = (struct rv_complaint){.start = 18, .text = 27, .end = 30, .warning = true};
+}
+
+bool rv_engine_is_settled(const struct rv_engine *g)
+{
+	return !g->unsettled;
+}
+
+static struct rv_replacing replacing(struct rv_engine *g)
+{
+	return (struct rv_replacing){.number = g->reloads,
+		.before = &g->conf,
+		.now = &g->conf,
+		.change = g->change,
+		.swept = g->swept,
+		.slots = SLOTS};
+}
+
+bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,
+	struct rv_replacing *r)
+{
+	if (g->wrong) {
+		rv_load_check(files, &g->conf, c);
+		return false;
+	}
+	g->reloads++;
+	*r = replacing(g);
+	return true;
 }
 
 bool rv_ident_owner(const char *user, const char *group, uid_t *uid, gid_t *gid, struct rv_err *e)
@@ -937,6 +970,134 @@ static void check_reads_the_files_again(void **state)
 		"7,\"column\":3,\"warning\":false,\"text\":\"wrong\"},{\"file\":null,\"line\":null,"
 		"\"column\":null,\"warning\":true,\"text\":\"odd\"}]}");
 	cJSON_free(text);
+	cJSON_Delete(answer);
+	close(fd);
+}
+
+static void wrong_files_are_the_answer_to_a_reload(void **state)
+{
+	struct stage *s = *state;
+	struct rv_load load = {0};
+	int fd = dial(s->path);
+	cJSON *answer;
+
+	rv_control_files(s->control, &load);
+	s->g.wrong = true;
+	answer = ask(s, fd, "reload", "{}");
+	assert_true(cJSON_IsFalse(at(at(answer, "result"), "ok")));
+	assert_int_equal(at(at(answer, "result"), "errors")->valueint, 1);
+	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "complaints")), 2);
+	cJSON_Delete(answer);
+	close(fd);
+}
+
+/* WEB is changed, DB removed, TASK stands on one of them. */
+static void reload_begins(struct stage *s, struct rv_load *load)
+{
+	rv_control_files(s->control, load);
+	s->g.change[WEB] = RV_CHANGED;
+	s->g.change[DB] = RV_REMOVED;
+	s->g.swept[TASK] = true;
+	for (rv_id id = WEB; id <= TASK; id++)
+		s->g.slot[id].look.flags = RV_LOOK_NEEDED;
+}
+
+static void tell_replacing(struct stage *s, bool given_up)
+{
+	struct rv_replacing r = replacing(&s->g);
+
+	r.given_up = given_up;
+	s->g.watcher->replacing(s->g.watcher, &r);
+	if (given_up)
+		return;
+	s->g.unsettled = true;
+	s->g.watcher->changed(s->g.watcher, RV_NO_ID);
+}
+
+static void a_reload_is_answered_when_all_that_it_brings_is_there(void **state)
+{
+	struct stage *s = *state;
+	struct rv_load load = {0};
+	int fd = dial(s->path);
+	cJSON *answer;
+	char *text;
+
+	reload_begins(s, &load);
+	move_to(&s->g, TASK, RV_STOPPED);
+	move_to(&s->g, WEB, RV_READY); /* its old life, as far as anybody has looked */
+	say(fd, "reload", "{}");
+	assert_true(is_silent(s, fd));
+	move_to(&s->g, WEB, RV_STOPPED);
+	tell_replacing(s, false);
+	assert_true(is_silent(s, fd));
+	s->g.unsettled = false;
+	move_to(&s->g, WEB, RV_STARTING);
+	move_to(&s->g, TASK, RV_EXITED);
+	assert_true(is_silent(s, fd));
+	move_to(&s->g, WEB, RV_READY);
+	answer = hear(s, fd);
+	cJSON_DeleteItemFromObject(cJSON_GetObjectItem(answer, "result"), "boot");
+	assert_int_equal(cJSON_GetArraySize(at(at(answer, "result"), "services")), 2);
+	cJSON_DeleteItemFromObject(cJSON_GetObjectItem(answer, "result"), "services");
+	text = cJSON_PrintUnformatted(at(answer, "result"));
+	assert_string_equal(text,
+		"{\"errors\":0,\"warnings\":0,\"complaints\":[],\"added\":[],\"removed\":[\"db\"],"
+		"\"changed\":[\"web\"],\"restarted\":[\"task\"],\"adjusted\":[],\"unchanged\":0,"
+		"\"ok\":true}");
+	cJSON_free(text);
+	cJSON_Delete(answer);
+	close(fd);
+}
+
+static void a_reload_that_another_one_replaces_has_failed(void **state)
+{
+	struct stage *s = *state;
+	struct rv_load load = {0};
+	int fd = dial(s->path), next = dial(s->path), late = dial(s->path);
+	cJSON *answer;
+
+	reload_begins(s, &load);
+	say(fd, "reload", "{}");
+	assert_true(is_silent(s, fd));
+	tell_replacing(s, true);
+	answer = hear(s, fd);
+	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_REFUSED);
+	cJSON_Delete(answer);
+	say(next, "reload", "{}");
+	say(late, "reload", "{\"timeout_ms\":20}");
+	answer = hear(s, late);
+	assert_int_equal(at(at(answer, "error"), "code")->valueint, RV_RPC_TIMEOUT);
+	cJSON_Delete(answer);
+	close(late);
+	answer = ask(s, fd, "reload", "{\"no_wait\":true}");
+	assert_true(cJSON_IsTrue(at(at(answer, "result"), "ok")));
+	cJSON_Delete(answer);
+	close(fd);
+	close(next); /* who leaves waits for nothing any more */
+	spin(s, 3);
+	tell_replacing(s, false);
+}
+
+static void who_waits_for_what_a_reload_removes_is_told(void **state)
+{
+	struct stage *s = *state;
+	struct rv_load load = {0};
+	int fd = dial(s->path);
+	cJSON *answer;
+
+	reload_begins(s, &load);
+	move_to(&s->g, DB, RV_READY);
+	say(fd, "wait", "{\"names\":[\"db\"],\"until\":\"exited\"}");
+	assert_true(is_silent(s, fd));
+	move_to(&s->g, DB, RV_STOPPED);
+	tell_replacing(s, false);
+	s->g.services[DB].name = NULL;
+	s->g.slot[DB].name = NULL;
+	s->g.unsettled = false;
+	answer = hear(s, fd);
+	assert_string_equal(at(service_of(answer, 0), "name")->valuestring, "db");
+	assert_string_equal(at(service_of(answer, 0), "outcome")->valuestring, "not-ready");
+	assert_non_null(strstr(at(service_of(answer, 0), "why")->valuestring, "removed"));
 	cJSON_Delete(answer);
 	close(fd);
 }
@@ -1982,6 +2143,10 @@ int main(void)
 		TEST(plan_and_plugins_never_tell_a_secret),
 		TEST(a_plan_has_all_of_a_service_as_members),
 		TEST(check_reads_the_files_again),
+		TEST(wrong_files_are_the_answer_to_a_reload),
+		TEST(a_reload_is_answered_when_all_that_it_brings_is_there),
+		TEST(a_reload_that_another_one_replaces_has_failed),
+		TEST(who_waits_for_what_a_reload_removes_is_told),
 		TEST(signal_goes_to_those_that_run),
 		TEST(shutdown_is_passed_on_and_later_starts_are_refused),
 		TEST(start_waits_until_ready),

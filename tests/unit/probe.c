@@ -45,6 +45,12 @@ struct rv_host_http *rv_hostlink_get(struct rv_hostlink *h, const struct rv_want
 	return (struct rv_host_http *)h;
 }
 
+void rv_hostlink_get_rebind(struct rv_host_http *g, const struct rv_want *want)
+{
+	(void)g;
+	(void)want;
+}
+
 void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)
 {
 	assert_ptr_equal(g, h);
