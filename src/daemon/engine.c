@@ -132,7 +132,8 @@ static void reap_rest(struct rv_engine *g)
 	rv_reaper_turn(g->world.reaper);
 }
 
-/* Before the loop sleeps: everything that the world told is applied, and what follows is done. */
+/* Before the loop sleeps: everything that the world told is applied, and what follows is done. It does not sleep while
+   starts wait for their slice: what has been queued by then is applied when it has looked at the world. */
 static void turn(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct rv_engine *g = w->data;
@@ -147,7 +148,7 @@ static void turn(struct ev_loop *loop, ev_prepare *w, int revents)
 		if (!g->over)
 			run_starts(g);
 		reap_rest(g);
-	} while (!g->over && g->queued);
+	} while (!g->over && g->queued && !g->start_count);
 	if (!g->over && !arm(g))
 		rv_say_flush();
 }

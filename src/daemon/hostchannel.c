@@ -20,8 +20,11 @@ static bool lift(int *fd)
 {
 	int high = fcntl(*fd, F_DUPFD_CLOEXEC, ABOVE);
 
-	if (high < 0)
+	if (high < 0) {
+		errno = errno == EINVAL ? EMFILE
+					: errno; /* the limit is below all that could be had */
 		return false;
+	}
 	close(*fd);
 	*fd = high;
 	return true;

@@ -127,3 +127,13 @@ def test_two_hundred_deaths_at_one_moment_while_status_is_asked_all_the_time(ree
     assert max(slow) < 10
     assert all(s["restarts"] == 1 for s in r.services().values())
     assert r.term(60) == 0
+
+
+def test_a_signal_and_a_client_are_heard_between_the_starts_of_a_crowd(reeve):
+    n = 800
+    r = reeve("reeve: {boot-timeout: 120s}\nservices:\n" + "".join("  s%d: {command: [/bin/sleep, '1000'], log: null}\n" % i for i in range(n)))
+    r.wait_text("ready")
+    assert r.ctl("version").returncode == 0
+    assert r.term() == 0
+    begun = r.stderr.count(": ready")
+    assert 0 < begun < n, "%d of %d were started before the signal was heard" % (begun, n)

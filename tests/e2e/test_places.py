@@ -126,6 +126,13 @@ def test_two_hundred_services_work_under_a_small_descriptor_limit(reeve):
     assert r.term() == 0
 
 
+@pytest.mark.parametrize("most", [8, 12, 16])
+def test_a_descriptor_limit_that_is_too_low_is_named(reeve, most):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}", wrap=("/bin/sh", "-c", 'ulimit -n %d; exec "$0" "$@"' % most))
+    assert r.wait() == 10
+    assert "ulimit -n" in r.stderr and "Invalid argument" not in r.stderr, r.stderr
+
+
 def test_a_reader_of_our_own_log_that_stops_reading_stops_nothing(reeve):
     r = reeve("""
 services:
