@@ -114,7 +114,10 @@ static bool open_ip(struct rv_listener *l, const struct rv_listen *c, struct rv_
 		return true;
 	if (errno == EADDRINUSE)
 		return taken(l, c, e);
-	return rv_fail_errno(e, errno, "cannot bind %s for service %s", l->address, l->service);
+	return rv_fail_errno(e, errno, "cannot bind %s for service %s%s", l->address, l->service,
+		errno == EACCES && c->port < 1024
+			? " (ports below 1024 are for root and CAP_NET_BIND_SERVICE)"
+			: "");
 }
 
 static bool reset_ip(struct rv_listener *l, struct rv_err *e)

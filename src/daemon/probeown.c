@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/names.h"
@@ -98,6 +99,18 @@ static bool is_held_for(const struct rv_service *s)
 	return false;
 }
 
+/* The kernel refuses a connection to any file in the same way. */
+static const char *why_no_socket(const char *path, int error, char *text, size_t size)
+{
+	struct stat st;
+
+	if (error == EAGAIN)
+		return "its queue is full: nobody accepts";
+	if (error == ECONNREFUSED && !stat(path, &st) && !S_ISSOCK(st.st_mode))
+		return "what is there is no socket";
+	return rv_text_reason(error, text, size);
+}
+
 enum asked rv_probe_ask_unix(struct rv_prober *p)
 {
 	const struct rv_check *k = p->check;
@@ -106,8 +119,7 @@ enum asked rv_probe_ask_unix(struct rv_prober *p)
 
 	if (rv_knock_unix(&p->knock, k->unix_path, &error) != RV_KNOCK_YES)
 		snprintf(p->why, sizeof(p->why), "unix %s: %s", k->unix_path,
-			error == EAGAIN ? "its queue is full: nobody accepts"
-					: rv_text_reason(error, text, sizeof(text)));
+			why_no_socket(k->unix_path, error, text, sizeof(text)));
 	else if (p->knock.peer == getpid() && !is_held_for(p->service))
 		snprintf(p->why, sizeof(p->why),
 			"unix %s: is listened on by reeve itself, not by this service",

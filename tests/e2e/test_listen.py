@@ -262,6 +262,17 @@ services:
     assert not os.path.exists(path)
 
 
+@pytest.mark.root
+def test_a_port_that_only_root_may_have_is_told_as_such(reeve):
+    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start") as f:
+        if int(f.read()) < 1024:
+            pytest.skip("here anybody may have a low port")
+    r = reeve("services: {s: {command: [/bin/sleep, '1000'], listen: [{name: a, tcp: '127.0.0.1:81'}]}}", wrap=(
+        "sh", "-c", 'chmod 777 . run log; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$0" "$@"'))
+    assert r.wait() == 10
+    assert "cannot bind 127.0.0.1:81 for service s (ports below 1024 are for root and CAP_NET_BIND_SERVICE): Permission denied" in r.stderr
+
+
 @pytest.mark.parametrize("key,words", [("owner: nobody-at-all", "no such user"), ("group: nobody-at-all", "no such group"),
                                        ("owner: 'x y'", "no such user")])
 def test_an_unknown_owner_of_a_socket_is_told_with_its_place(reeve, key, words):

@@ -220,6 +220,15 @@ services:
     assert r.term() == 0
 
 
+def test_a_file_that_is_no_socket_is_said_to_be_none(reeve):
+    r = reeve("""
+services:
+  s: {command: [/bin/sleep, "1000"], ready: {unix: "${env.TMPDIR}/file", timeout: 60s}}
+""", files={"file": ""})
+    is_starting(r, "/file: what is there is no socket")
+    assert r.term() == 0
+
+
 def test_a_datagram_socket_is_ready_when_it_is_bound(reeve):
     r = reeve("""
 services:
