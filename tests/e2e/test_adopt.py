@@ -114,6 +114,24 @@ def test_when_it_ends_and_nothing_is_restarted_it_has_failed(reeve, free_port, s
     assert r.term() == 0
 
 
+# It lives on, and does its work no more; nobody signals it for that.
+def test_an_adopted_one_is_asked_again_and_again(reeve, free_port, stranger, tmp_path):  # noqa: F811
+    port, ill = free_port(), tmp_path / "ill"
+    other = stranger(port, source=SERVER.replace('b"HTTP/1.1 200 OK', '(b"HTTP/1.1 503 Busy" if os.path.exists("%s") else b"HTTP/1.1 200 OK") + b"' % ill))
+    r = reeve(adopts(port).replace("    restart:", "    health: {tcp: %d, period: 100ms, threshold: 2}\n    restart:" % port), files={"server.py": SERVER})
+    r.wait_ready()
+    first = is_adopted(r, other.pid)
+    ill.write_text("")
+    until("it to be let go", lambda: r.service("s")["generation"] > first["generation"])
+    r.wait_text("s: let go: pid %d (python3) was adopted, and runs on" % other.pid)
+    until("the cause", lambda: "answered 503" in r.service("s").get("detail", ""))
+    assert other.proc.poll() is None and r.read("births") == ""
+    ill.unlink()
+    is_adopted(r, other.pid)
+    assert r.term() == 0
+    assert other.proc.poll() is None
+
+
 # The server that we knew ends, another process of its own goes on.
 def test_a_server_of_several_processes_is_followed(reeve, free_port, stranger):  # noqa: F811
     port = free_port()

@@ -65,6 +65,8 @@ def run_by(mark):
     ("services: {a: {command: [/bin/true], log: /dev/null/x.log}}", ["cannot write log /dev/null/x.log: Not a directory"]),
     ("services: {a: {command: [/bin/true], working-dir: /nonexistent}}", ["cannot enter working-dir /nonexistent"]),
     ("services: {a: {command: [/bin/true], ready: {exec: [/nonexistent/probe]}}}", ["cannot execute /nonexistent/probe (of ready.exec)"]),
+    ("services: {a: {command: [/bin/true], health: {exec: [/nonexistent/probe]}}}", ["cannot execute /nonexistent/probe (of health.exec)"]),
+    ("services: {a: {command: [/bin/true], group: nosuchgroup}}", ["there is no such group"]),
 ])
 def test_each_thing_that_can_be_broken_is_found(check, text, words):
     refused(check(text), *words)
