@@ -114,8 +114,9 @@ def is_red(test):
         status, said = make(program)
         if not status:
             status, said = run([os.path.join(OBJ, program)], OBJ, CMOCKA_MESSAGE_OUTPUT="TAP")
-            if re.search(r"^ok \d+ - %s$" % re.escape(name), said, re.M):
-                return None
+            case = re.search(r"^(not )?ok \d+ - %s$" % re.escape(name), said, re.M)
+            if case:
+                return case[0] if case[1] else None
     elif room == "sim":
         status, said = make("tests/sim/story")
         if not status:
