@@ -285,7 +285,7 @@ bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 	if (!rv_proc_is_there())
 		rv_say(RV_WARN, NULL,
 			"/proc is not mounted, or is that of another process namespace: a process "
-			"that leaves the group of its service is not found until reeve ends; "
+			"that leaves the group of its service is not found and may be left behind; "
 			"mount it: mount -t proc proc /proc");
 	rv_pump_push(g, RV_EV_BOOT, RV_NO_ID, 0);
 	return true;
