@@ -453,6 +453,7 @@ void rv_conf_destroy(struct rv_conf *conf)
 {
 	if (!conf)
 		return;
+	rv_mask_destroy(conf->mask);
 	rv_arena_fini(&conf->arena);
 	free((struct rv_whole *)conf);
 }

@@ -36,6 +36,8 @@ struct rv_complaint {
 };
 void rv_complaints_fini(struct rv_complaints *c);
 
+struct rv_mask;
+
 struct rv_place {
 	const char *file; /* as the user named it; "" for what no file says */
 	uint32_t line, column; /* from 1 */
@@ -206,6 +208,7 @@ struct rv_service {
 	const struct rv_option *options;
 	size_t option_count;
 	const struct rv_plugin_table *table;
+	const struct rv_mask *mask; /* the conf's: see there */
 };
 
 struct rv_conf {
@@ -222,6 +225,8 @@ struct rv_conf {
 	size_t service_count;
 	bool commanded; /* `reeve -- CMD`: plan->exit_from is its service */
 	const struct rv_plan *plan; /* after rv_conf_plan */
+	struct rv_mask *
+		mask; /* after rv_conf_plan: what no sentence about a service may show; NULL: nothing is secret */
 	const char *const *paths; /* the files that were read, in order, NULL-terminated */
 };
 
@@ -283,7 +288,6 @@ struct rv_mask *rv_variant_mask(const struct rv_variant *v);
 /* What must not be shown, wherever it turns up: the values of all secret options, and those that
    ${env.NAME} brought of variables whose name speaks of a secret (TOKEN, SECRET, PASS, KEY, CREDENTIAL,
    AUTH). Refers to the conf. NULL: memory was refused; then show nothing. */
-struct rv_mask;
 struct rv_mask *rv_mask_create(const struct rv_conf *conf);
 void rv_mask_destroy(struct rv_mask *m);
 /* Appends text with *** for each of them. */

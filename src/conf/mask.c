@@ -140,6 +140,13 @@ struct rv_mask *rv_mask_create(const struct rv_conf *conf)
 	return finish(m, n);
 }
 
+bool rv_mask_settle(struct rv_whole *w)
+{
+	rv_mask_destroy(w->conf.mask);
+	w->conf.mask = collect(w, NULL) ? rv_mask_create(&w->conf) : NULL;
+	return w->conf.mask || !collect(w, NULL);
+}
+
 struct rv_mask *rv_variant_mask(const struct rv_variant *v)
 {
 	struct rv_mask *m = make(v->s.option_count);

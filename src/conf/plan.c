@@ -348,12 +348,14 @@ bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct 
 		d->node.digest = digest(d);
 		d->node.tuning = tuning(d);
 	}
-	if (!list || !make_plan(w))
+	if (!list || !make_plan(w) || !rv_mask_settle(w))
 		conf->arena.full = true;
 	for (size_t i = 0; list && i < conf->service_count; i++)
 		list[i].id = (uint32_t)i;
-	for (size_t i = 0; list && i < w->detail_count; i++)
+	for (size_t i = 0; list && i < w->detail_count; i++) {
+		w->details[i].s.mask = conf->mask;
 		list[w->details[i].s.id] = w->details[i].s;
+	}
 	if (list)
 		conf->services = list;
 	rv_ports_check(w, true, c);

@@ -125,6 +125,8 @@ rv_row_reader rv_service_main_pid;
 /* What type it is and where its daemon is found, when the plugin has told its part. recipe: or NULL. */
 void rv_main_pid_settle(struct rv_whole *w, struct rv_detail *d, const struct rv_recipe *recipe,
 	struct rv_complaints *c);
+/* mask.c: fills conf.mask. False: memory was refused. */
+bool rv_mask_settle(struct rv_whole *w);
 /* ending.c */
 extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
 rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;

@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "daemon/given.h"
 #include "daemon/pump.h"
 #include "daemon/tell.h"
 #include "sys/clock.h"
@@ -31,25 +32,29 @@ static const char *left(const struct telling *t, rv_time by, char *to, size_t si
 }
 
 /* What is asked, for a reader who may not see the answer, or while there is none. */
-static void name_check(const struct rv_service *s, struct rv_buf *to)
+static void name_check(const struct rv_hands *h, struct rv_buf *to)
 {
+	const struct rv_service *s = h->service;
+	struct rv_buf text = {0};
 	char url[URL_SHOWN];
 
 	if (s->ready.http)
-		rv_buf_fmt(to, "%s %s", s->ready.http->method,
+		rv_buf_fmt(&text, "%s %s", s->ready.http->method,
 			rv_text_url(s->ready.http_url, url, sizeof(url)));
 	else if (s->ready.file)
-		rv_buf_fmt(to, "file %s", s->ready.file);
+		rv_buf_fmt(&text, "file %s", s->ready.file);
 	else if (s->ready.unix_path)
-		rv_buf_fmt(to, "unix %s", s->ready.unix_path);
+		rv_buf_fmt(&text, "unix %s", s->ready.unix_path);
 	else if (s->ready.tcp)
-		rv_buf_fmt(to, "tcp %s", s->ready.tcp);
+		rv_buf_fmt(&text, "tcp %s", s->ready.tcp);
 	else if (s->ready.plugin)
-		rv_buf_fmt(to, "the probe of plugin %s", s->plugin);
+		rv_buf_fmt(&text, "the probe of plugin %s", s->plugin);
 	else if (s->ready.exec)
-		rv_buf_fmt(to, "its command %s", s->ready.exec[0]);
+		rv_buf_fmt(&text, "its command %s", s->ready.exec[0]);
 	else
-		rv_buf_str(to, "its readiness check");
+		rv_buf_str(&text, "its readiness check");
+	rv_given_mask(h, rv_buf_text(&text), to);
+	rv_buf_fini(&text);
 }
 
 /* Why it ended, or has to. For everybody only the words that we have for it. */
@@ -85,7 +90,7 @@ static void starting(const struct telling *t, rv_id id, const struct rv_because 
 			if (!t->open)
 				rv_tell_words(h, "; it says: ", t->to);
 		} else {
-			name_check(h->service, t->to);
+			name_check(h, t->to);
 			rv_buf_str(t->to,
 				t->open && h->probe_why ? " does not hold yet"
 							: " has not been answered yet");

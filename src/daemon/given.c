@@ -225,16 +225,30 @@ void rv_given_refuse(struct rv_engine *g, rv_id id, const char *why)
 	rv_given_destroy(v);
 }
 
+void rv_given_mask(const struct rv_hands *h, const char *text, struct rv_buf *to)
+{
+	struct rv_buf shown = {0};
+
+	if (h->service->mask)
+		rv_mask_add(h->service->mask, text, &shown);
+	else
+		rv_buf_str(&shown, text);
+	if (!h->given)
+		rv_buf_add(to, rv_buf_text(&shown), shown.len);
+	else if (h->given->mask)
+		rv_mask_add(h->given->mask, rv_buf_text(&shown), to);
+	rv_buf_fini(&shown);
+}
+
 void rv_given_note(const struct rv_hands *h, char **to, const char *text)
 {
 	struct rv_buf shown = {0};
 
-	if (!h->given) {
+	if (!h->given && !h->service->mask) {
 		rv_hands_note(to, "%s", text);
 		return;
 	}
-	if (h->given->mask)
-		rv_mask_add(h->given->mask, text, &shown);
+	rv_given_mask(h, text, &shown);
 	rv_hands_note(to, "%s", rv_buf_text(&shown));
 	rv_buf_fini(&shown);
 }

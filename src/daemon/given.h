@@ -26,7 +26,9 @@ bool rv_given_recipe(
 void rv_given_go_on(struct rv_engine *g, rv_id id);
 /* Who asks for options is told that they are not taken, and why. Fine when nobody asks. */
 void rv_given_refuse(struct rv_engine *g, rv_id id, const char *why);
-/* rv_hands_note, with *** for what was given as a secret. */
+/* Appends text with *** for what is secret: by the configuration, or because it was given as such. */
+void rv_given_mask(const struct rv_hands *h, const char *text, struct rv_buf *to);
+/* rv_hands_note with the same. */
 void rv_given_note(const struct rv_hands *h, char **to, const char *text);
 
 #endif

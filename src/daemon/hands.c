@@ -286,7 +286,7 @@ enum rv_sought rv_hands_seek(struct rv_hands *h, struct rv_world *w)
 	enum rv_sought got = rv_seek_try(&h->seek, h->service, w->reaper, &pid, &why);
 
 	if (got != RV_SOUGHT_FOUND) {
-		rv_hands_note(&h->probe_why, "%s", why.text);
+		rv_given_note(h, &h->probe_why, why.text);
 		return got;
 	}
 	free(h->probe_why);
@@ -337,7 +337,7 @@ void rv_hands_learn(struct rv_hands *h)
 	const char *late = h->prober ? rv_prober_late(h->prober) : NULL;
 
 	if (late) /* newer than what the last answer was */
-		rv_hands_note(&h->probe_why, "%s", late);
+		rv_given_note(h, &h->probe_why, late);
 }
 
 void rv_hands_unanswered(struct rv_hands *h)

@@ -187,3 +187,32 @@ def test_a_follower_that_does_not_read_costs_nothing_and_hinders_nobody(reeve, t
             got += s.recv(65536)
             lines = got.count(b"\n")
         assert b'"lost"' not in got
+
+
+# a secret in the path of a URL, of a file, of a socket or of a program is none that a sentence shows
+@pytest.mark.parametrize("check, shown", [
+    ("http: {url: 'http://127.0.0.1:%(port)d/a/${env.API_KEY}/b'}", "GET http://127.0.0.1:%(port)d/a/***/b: "),
+    ("file: '/nowhere/${env.API_KEY}'", "file /nowhere/***: "),
+    ("unix: '/nowhere/${env.API_KEY}.sock'", "unix /nowhere/***.sock: "),
+    ("exec: ['%(dir)s/${env.API_KEY}/probe', '${env.API_KEY}']", "%(dir)s/***/probe exited with 3: said *** and left"),
+])
+def test_no_sentence_shows_a_secret_that_the_environment_brought(reeve, free_port, tmp_path, check, shown):
+    secret = "s3cret-of-nobody"
+    (tmp_path / secret).mkdir()
+    (tmp_path / secret / "probe").write_text('#!/bin/sh\necho "said $1 and left"; exit 3\n')
+    (tmp_path / secret / "probe").chmod(0o755)
+    names = {"port": free_port(), "dir": tmp_path}
+    r = reeve("""
+reeve: {on-boot-failure: continue}
+services:
+  a: {command: [/bin/sleep, "1000"], ready: {%s, timeout: 40s}}
+  b: {command: [/bin/sleep, "1000"], ready: {%s, timeout: 1500ms}}
+""" % (check % names, check % names), env={"API_KEY": secret})
+    r.wait_socket()
+    harness.until("an answer", lambda: shown % names in why(r, "a")["sentence"])
+    r.wait_state("b", "failed")
+    assert "b: failed: not ready within 1500ms; last check: " + shown % names in r.stderr, r.stderr
+    seen = "".join(r.ctl(*words).stdout for words in (["--json", "why"], ["why"], ["--json", "status"], ["--json", "events"]))
+    assert shown % names in seen and secret not in seen + r.stderr
+    assert r.term() == 0
+    assert secret not in r.stderr
