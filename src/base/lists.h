@@ -40,6 +40,7 @@
 	X(RV_WHY_UNNEEDED, "not needed any more")                                                  \
 	X(RV_WHY_RECREATE, "replaced on request")                                                  \
 	X(RV_WHY_RELOAD, "configuration changed")                                                  \
+	X(RV_WHY_ENVIRONMENT, "environment changed")                                               \
 	X(RV_WHY_ROLLBACK, "boot rolled back")                                                     \
 	X(RV_WHY_SHUTDOWN, "shutting down")                                                        \
 	X(RV_WHY_BOOT_TIMEOUT, "boot timeout")                                                     \

@@ -53,6 +53,8 @@ static void carry_over(struct rv_core *n, const struct rv_core *old)
 	n->forced = old->forced;
 	n->killed = old->killed;
 	n->over = old->over;
+	n->informs = old->informs;
+	n->tell_within = old->tell_within;
 	n->boot = old->boot;
 	n->end = old->end;
 	n->close_why = old->close_why;

@@ -113,6 +113,12 @@ static void clock_proof(const struct rv_turn *t, struct rv_slot *s)
 	s->proof_us = now - s->spawn_us;
 }
 
+static void update(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->phase = RV_PHASE_UPDATE;
+	rv_machine_ask(t, s, RV_HOOK_UPDATE, s->ready_by - t->now);
+}
+
 static void proven(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->ask = RV_ASK_NONE;
@@ -121,12 +127,21 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 		rv_guest_enter(t, s);
 		return;
 	}
-	if (!rv_machine_has(t, s, RV_HOOK_UPDATE) || RV_FAULT(30)) {
-		rv_run_enter(t, s);
+	if (!rv_machine_has(t, s, RV_HOOK_UPDATE))
+		rv_machine_told(t, s, RV_FAIL); /* its plugin was disabled meanwhile */
+	else if (t->c->informs && !RV_FAULT(30)) {
+		update(t, s);
 		return;
 	}
-	s->phase = RV_PHASE_UPDATE;
-	rv_machine_ask(t, s, RV_HOOK_UPDATE, s->ready_by - t->now);
+	rv_run_enter(t, s);
+}
+
+/* What is asked already was about the variables of before. */
+static void inform(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->untold = true;
+	if (s->phase == RV_PHASE_UPDATE && !s->leaving)
+		update(t, s);
 }
 
 /* There is a main process to be asked. */
@@ -335,6 +350,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 {
 	switch (f) {
 	case RV_FACT_ADOPTED:
+		rv_machine_told(t, s, RV_FAIL);
 		s->guest = true;
 		s->seeking = false;
 		spawned(t, s);
@@ -350,6 +366,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_PROVED: proved(t, s); break;
 	case RV_FACT_HOOK_DONE: updated(t, s); break;
 	case RV_FACT_EXTEND: extend(t, s); break;
+	case RV_FACT_INFORM: inform(t, s); break;
 	case RV_FACT_CALM:
 		/* a replacement that nobody is to see */
 		if (!s->leaving && s->paused) {

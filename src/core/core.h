@@ -43,7 +43,11 @@
  * A launcher's main process ends with 0 while it is starting, and what it left behind is the service:
  * SPAWNED -> EXITED 0 -> FIND...FOUND -> PROBE or ready. From FOUND on the life has a main process again,
  * and the next EXITED is that one's. GONE before FOUND: it left nobody. The same once more when such a daemon
- * ends with 0: whom it left may be its successor. */
+ * ends with 0: whom it left may be its successor.
+ *
+ * The sandbox has variables, or it has none: INFORM says which, before BOOT and whenever they change. While it has some, a
+ * life is told them (HOOK update) before it is ready. What is ready when they change is told at once and stays ready; TOLD
+ * says how that ended, once for each INFORM that reached a life with such a hook. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
@@ -68,6 +72,10 @@ enum rv_event_kind {
 	RV_EV_RETIRE, /* id: must be gone before the new plan can be adopted */
 	RV_EV_RETIRE_END, /* when all retired are gone: RV_ACT_RETIRED */
 	RV_EV_DISABLED, /* id: its plugin is disabled (verdict RV_FAIL) or back (RV_OK) */
+	/* The variables have changed: there are some (verdict RV_OK), or none (RV_FAIL). time: how long telling them may
+	   take; 0: ready_timeout. */
+	RV_EV_INFORM,
+	RV_EV_RENEW, /* id: if it lives, end this life and start again, for its environment has changed */
 	/* answers about one life: id and generation */
 	RV_EV_SPAWNED, /* exec succeeded */
 	RV_EV_SPAWN_FAILED, /* it did not: exec, user, directory, recipe hook */
@@ -90,7 +98,7 @@ struct rv_event {
 	rv_id id;
 	rv_exit exit;
 	uint64_t generation;
-	rv_time time; /* EXTEND */
+	rv_time time; /* EXTEND, INFORM */
 };
 
 enum rv_action_kind {
@@ -111,6 +119,7 @@ enum rv_action_kind {
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
 	/* It is `paused`, or resumed: told once for each change. What went to and fro between two settles is told as both. */
 	RV_ACT_PAUSED,
+	RV_ACT_TOLD, /* whether it has taken the variables of the last INFORM (verdict RV_OK) or not (RV_FAIL) */
 	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
 	RV_ACT_RETIRED, /* adopt the new plan now */
 	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why; id: who caused it, or RV_NO_ID */
@@ -176,6 +185,7 @@ enum rv_look_flags {
 	RV_LOOK_DISABLED = 32,
 	RV_LOOK_UNPROVEN = 64,
 	RV_LOOK_WAS_READY = 128, /* this life has been ready */
+	RV_LOOK_UNTOLD = 256, /* the variables have changed, and TOLD is still to come */
 };
 
 struct rv_look {

@@ -121,6 +121,7 @@ void rv_guest_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_EXTEND:
 	case RV_FACT_QUITS:
 	case RV_FACT_RECREATE:
+	case RV_FACT_INFORM: /* it gets no hook */
 	case RV_FACT_GONE: break;
 	}
 }

@@ -161,9 +161,18 @@ static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state
 	rv_machine_state(t, s, state, why, s->other);
 }
 
+void rv_machine_told(const struct rv_turn *t, struct rv_slot *s, enum rv_verdict v)
+{
+	if (!s->untold)
+		return;
+	s->untold = false;
+	rv_emit(t, s, RV_ACT_TOLD)->verdict = (uint8_t)v;
+}
+
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)
 {
 	rv_machine_drop(t, s);
+	rv_machine_told(t, s, RV_FAIL); /* its next life is told before it is ready */
 	rv_machine_due(t, s, RV_NEVER);
 	s->phase = RV_PHASE_NONE;
 	s->leaving = s->grounded = false;
@@ -227,6 +236,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_HOOK_DONE:
 	case RV_FACT_EXTEND:
 	case RV_FACT_QUITS:
+	case RV_FACT_INFORM:
 	case RV_FACT_EXITED:
 	case RV_FACT_GONE: break;
 	}

@@ -40,6 +40,7 @@ enum rv_fact {
 	RV_FACT_EXTEND, /* it asked for more time */
 	RV_FACT_QUITS, /* it said that it is stopping */
 	RV_FACT_RECREATE, /* a permitted report of loss */
+	RV_FACT_INFORM, /* the variables have changed */
 	RV_FACT_CALM, /* pause or stop: a replacement under way is not wanted any more */
 	RV_FACT_EXITED,
 	RV_FACT_GONE,
@@ -126,6 +127,7 @@ struct rv_slot {
 	bool quits; /* it said that it is ending: no health check brings it back */
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
+	bool untold; /* the variables have changed, and it does not know them yet */
 	rv_id other;
 	uint32_t step, attempt, bad_health;
 	uint32_t attempts; /* starts that failed before one was ready */
@@ -180,6 +182,8 @@ struct rv_core {
 	uint64_t floor; /* generations of slots that are not there any more were below */
 	bool unsettled;
 	bool retiring, closing, forced, killed, over;
+	bool informs; /* the sandbox has variables */
+	rv_time tell_within; /* of the last INFORM; 0: no bound of its own */
 	uint8_t boot; /* enum rv_boot */
 	uint8_t end; /* enum rv_end */
 	uint8_t close_why;
@@ -308,6 +312,8 @@ void rv_machine_leave(
 	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after);
 /* GONE: what is left is the cleanup hook, then idle. */
 void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s);
+/* It knows the variables now, or never will: in this life. Nothing happens when it knew them. */
+void rv_machine_told(const struct rv_turn *t, struct rv_slot *s, enum rv_verdict v);
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s);
 /* Why a service that is not to run is down. */
 enum rv_why rv_machine_why_down(

@@ -19,6 +19,7 @@ void rv_run_enter(const struct rv_turn *t, struct rv_slot *s)
 	s->attempt = 0;
 	schedule(t, s);
 	rv_machine_state(t, s, RV_READY, RV_WHY_NONE, RV_NO_ID);
+	rv_machine_told(t, s, RV_OK);
 }
 
 static void ask_health(const struct rv_turn *t, struct rv_slot *s)
@@ -57,6 +58,32 @@ static void unhealthy(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_leave(t->c, t->now, s, (enum rv_why)s->end_why, (enum rv_after)s->after);
 }
 
+/* A health attempt in flight gives way. While it is being confirmed, or its daemon looked for, this waits; what has to leave,
+   or cannot be asked, does not hear of it any more. */
+static void tell(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_time within = rv_node_of(t->c, s)->ready_timeout;
+
+	if (!s->untold)
+		return;
+	if (s->leaving || !rv_machine_has(t, s, RV_HOOK_UPDATE)) {
+		rv_machine_told(t, s, RV_FAIL);
+		return;
+	}
+	if (s->seeking || s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM)
+		return;
+	if (t->c->tell_within && t->c->tell_within < within)
+		within = t->c->tell_within;
+	rv_machine_ask(t, s, RV_HOOK_UPDATE, within);
+}
+
+/* It goes on being ready, whatever it answered: what is to be done about it is not decided here. */
+static void told(const struct rv_turn *t, struct rv_slot *s, bool well)
+{
+	schedule(t, s);
+	rv_machine_told(t, s, well || RV_FAULT(52) ? RV_OK : RV_FAIL);
+}
+
 /* Only the plugin's word "lost" replaces what still lives. */
 static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 {
@@ -65,6 +92,7 @@ static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 		return;
 	if (s->hook_done != RV_FAIL && !RV_FAULT(6)) {
 		s->recreating = false;
+		tell(t, s);
 		return;
 	}
 	s->lost = s->automatic = true;
@@ -89,8 +117,10 @@ static void calm(const struct rv_turn *t, struct rv_slot *s)
 	s->recreating = false;
 	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM || (s->ask == RV_ASK_HEALTH && unchecked))
 		rv_machine_drop(t, s);
-	if (s->ask == RV_ASK_NONE && !s->seeking)
+	if (s->ask == RV_ASK_NONE && !s->seeking) {
 		schedule(t, s);
+		tell(t, s);
+	}
 	if (unchecked && s->state == RV_UNHEALTHY && !s->quits && !s->seeking)
 		healthy(t, s); /* nothing says otherwise any more */
 }
@@ -146,6 +176,7 @@ static void found(const struct rv_turn *t, struct rv_slot *s)
 			healthy(t, s);
 		else
 			schedule(t, s);
+		tell(t, s);
 		break;
 	case RV_RETRY:
 		if (s->leaving)
@@ -179,6 +210,9 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 	} else if (s->ask == RV_ASK_HEALTH) {
 		rv_machine_drop(t, s);
 		unhealthy(t, s);
+	} else if (s->ask == RV_ASK_HOOK + RV_HOOK_UPDATE) {
+		rv_machine_expire(t, s);
+		told(t, s, false);
 	} else {
 		calm(t, s);
 	}
@@ -196,7 +230,17 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		else
 			unhealthy(t, s);
 		break;
-	case RV_FACT_HOOK_DONE: confirmed(t, s); break;
+	case RV_FACT_HOOK_DONE:
+		if (s->ask == RV_ASK_HOOK + RV_HOOK_UPDATE)
+			told(t, s, s->hook_done == RV_OK);
+		else
+			confirmed(t, s);
+		break;
+	case RV_FACT_INFORM:
+		s->untold = true;
+		if (!RV_FAULT(51))
+			tell(t, s);
+		break;
 	case RV_FACT_RECREATE: ask_confirm(t, s); break;
 	case RV_FACT_QUITS: quits(t, s); break;
 	case RV_FACT_CALM: calm(t, s); break;

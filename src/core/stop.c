@@ -172,6 +172,7 @@ void rv_stop_hear_stopping(const struct rv_turn *t, struct rv_slot *s, enum rv_f
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_RECREATE:
+	case RV_FACT_INFORM: /* its next life will hear of it */
 	case RV_FACT_CALM: break;
 	}
 }
@@ -205,6 +206,7 @@ void rv_stop_hear_killing(const struct rv_turn *t, struct rv_slot *s, enum rv_fa
 	case RV_FACT_PROVED:
 	case RV_FACT_HEALTH:
 	case RV_FACT_RECREATE:
+	case RV_FACT_INFORM: /* its next life will hear of it */
 	case RV_FACT_CALM: break;
 	}
 }

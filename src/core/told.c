@@ -152,6 +152,28 @@ static void order_pause(const struct rv_core *c, struct rv_slot *s, bool paused)
 	touch(c, s);
 }
 
+/* Only where there is somebody to be told: who is down hears of it in the next life. */
+static void order_inform(const struct rv_core *c, struct rv_slot *s)
+{
+	const struct rv_node *n = rv_node_of(c, s);
+
+	if (!rv_is_alive(s) || s->guest || n->type == RV_TASK ||
+		!(n->hooks & RV_HAS(RV_HOOK_UPDATE)))
+		return;
+	note(c, s, RV_FACT_INFORM);
+}
+
+/* As a restart, but nobody has asked for it to run, so no hold is lifted, and what was given up stays so. */
+static void order_renew(struct rv_core *c, rv_time now, struct rv_slot *s)
+{
+	if (c->closing || !rv_is_alive(s) || s->guest || s->leaving || RV_FAULT(53))
+		return;
+	s->recreating = false;
+	s->automatic = false;
+	rv_machine_leave(c, now, s, RV_WHY_ENVIRONMENT, RV_AFTER_AGAIN);
+	touch(c, s);
+}
+
 static void order_retire(const struct rv_core *c, struct rv_slot *s, bool retired)
 {
 	s->retired = retired;
@@ -178,6 +200,8 @@ static void order(struct rv_core *c, rv_time now, const struct rv_event *e, stru
 	case RV_EV_RETIRE: order_retire(c, s, true); break;
 	case RV_EV_RETIRE_BEGIN: order_retire(c, s, false); break;
 	case RV_EV_DISABLED: disable(c, s, e->verdict != RV_OK); break;
+	case RV_EV_INFORM: order_inform(c, s); break;
+	case RV_EV_RENEW: order_renew(c, now, s); break;
 	case RV_EV_BOOT:
 		s->up |= rv_node_of(c, s)->enabled;
 		touch(c, s);
@@ -328,8 +352,17 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 	case RV_EV_RETIRE_BEGIN:
 	case RV_EV_RETIRE:
 	case RV_EV_RETIRE_END:
-	case RV_EV_DISABLED: break;
+	case RV_EV_DISABLED:
+	case RV_EV_INFORM:
+	case RV_EV_RENEW: break;
 	}
+}
+
+static void inform(struct rv_core *c, rv_time now, const struct rv_event *e)
+{
+	c->informs = e->verdict == RV_OK;
+	c->tell_within = e->time;
+	orders(c, now, e);
 }
 
 void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, struct rv_actions *out)
@@ -348,6 +381,8 @@ void rv_core_apply(struct rv_core *c, rv_time now, const struct rv_event *e, str
 		break;
 	case RV_EV_RETIRE_BEGIN: retire_begin(c, now, e); break;
 	case RV_EV_RETIRE_END: c->retiring = true; break;
+	case RV_EV_INFORM: inform(c, now, e); break;
+	case RV_EV_RENEW:
 	case RV_EV_START:
 	case RV_EV_STOP:
 	case RV_EV_RESTART:

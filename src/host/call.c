@@ -24,6 +24,7 @@ void rv_hostcall_end(struct rv_hostcall *c)
 	ev_timer_stop(c->d->loop, &c->timer);
 	rv_web_cancel(c->d->web, c->http);
 	rv_arena_fini(&c->got);
+	rv_arena_wipe(&c->kept);
 	free(c);
 }
 
@@ -205,6 +206,15 @@ static void give_up(struct rv_hostcall *c)
 	rv_hostcall_end(c);
 }
 
+static size_t count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
 static void turn(struct rv_hostcall *c)
 {
 	struct rv_drive *d = c->d;
@@ -230,6 +240,10 @@ static void turn(struct rv_hostcall *c)
 	t.memo = c->memo;
 	t.http = c->http_got;
 	t.run = c->run_got;
+	t.variables = c->m.variables;
+	t.variable_count = count(c->m.variables);
+	t.dropped = c->m.dropped;
+	t.dropped_count = count(c->m.dropped);
 	rv_turn_enter(d, c->m.id, c->m.hook);
 	what = (unsigned)rv_plugin_hook(c->instance->plugin, c->m.hook)(c->instance->self, &t);
 	tell_memo(c);
@@ -328,12 +342,16 @@ struct rv_hostcall *rv_hostcall_create(struct rv_drive *d, const struct rv_hp_ca
 	return c;
 }
 
-bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m)
+bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m, struct rv_arena *arena)
 {
 	struct rv_hostcall *c = rv_hostcall_create(d, m);
 
 	if (!c)
 		return false;
+	if (m->variables || m->dropped) {
+		c->kept = *arena;
+		*arena = (struct rv_arena){0};
+	}
 	c->instance = rv_drive_find(d, m->id);
 	if (!c->instance) {
 		rv_hostcall_answer(c, RV_FAIL, "the plugin host does not know this service", NULL);

@@ -140,7 +140,7 @@ bool rv_drive_take(struct rv_drive *d, const struct rv_hp_msg *m, struct rv_aren
 	switch (m->kind) {
 	case RV_HP_DESCRIBE: return take_describe(d, &m->u.describe);
 	case RV_HP_INSTANCE: return take_instance(d, &m->u.instance, arena);
-	case RV_HP_CALL: return rv_hostcall_take(d, &m->u.call);
+	case RV_HP_CALL: return rv_hostcall_take(d, &m->u.call, arena);
 	case RV_HP_RAN: rv_hostcall_ran(d, &m->u.ran); return true;
 	case RV_HP_GET: return rv_hostget_take(d, &m->u.get, arena);
 	case RV_HP_CANCEL: rv_hostcall_cancel(d, &m->u.cancel); return true;

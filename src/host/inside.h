@@ -22,6 +22,7 @@ struct rv_hostcall {
 	struct rv_drive *d;
 	struct rv_instance *instance; /* NULL: a get */
 	struct rv_hp_call m; /* without memo */
+	struct rv_arena kept; /* what m points to */
 	unsigned char memo[REEVE_MEMO], told[REEVE_MEMO];
 	uint32_t step;
 	rv_time deadline;
@@ -68,8 +69,8 @@ void rv_hostcall_end(struct rv_hostcall *c);
 /* p: of a start that went well, or NULL. The call is still there afterwards. */
 void rv_hostcall_answer(
 	struct rv_hostcall *c, enum rv_verdict v, const char *why, const struct reeve_turn *start);
-/* Messages. False: memory was refused. */
-bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m);
+/* Messages. False: memory was refused. The arena holds what m points to; it may be taken over. */
+bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m, struct rv_arena *arena);
 void rv_hostcall_ran(struct rv_drive *d, const struct rv_hp_ran *m);
 void rv_hostcall_cancel(struct rv_drive *d, const struct rv_hp_cancel *m);
 

@@ -313,6 +313,8 @@ static void call(struct codec *c, struct rv_hp_call *m)
 	u32(c, &m->attempt);
 	i64(c, &m->timeout);
 	bytes(c, &m->memo, RV_HP_MEMO);
+	words(c, &m->variables);
+	words(c, &m->dropped);
 }
 
 static void run(struct codec *c, struct rv_hp_run *r)

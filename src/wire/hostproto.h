@@ -139,6 +139,8 @@ struct rv_hp_call {
 	uint32_t attempt;
 	rv_time timeout;
 	struct rv_hp_bytes memo;
+	/* of update, NULL-terminated; else NULL */
+	const char *const *variables, *const *dropped;
 };
 
 struct rv_hp_memo_is {

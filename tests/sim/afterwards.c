@@ -124,6 +124,25 @@ static void law_guest(struct sim *s, rv_id id)
 		convict(s, "%u is adopted though nobody wants it", id);
 }
 
+/* Who is ready when the environment changes hears of it at once, unless something else is asked, and within a bound. One that
+   waits for its dependents to leave hears it no more. */
+static void law_news(struct sim *s, rv_id id)
+{
+	struct record *r = &s->record[id];
+	bool busy = r->ask == RV_HOOK_CONFIRM || r->exited || carries(s, id);
+
+	if (r->state != RV_READY && r->state != RV_UNHEALTHY) {
+		r->uninformed = r->untold = r->renewed = false;
+		return;
+	}
+	if (r->uninformed && !busy)
+		convict(s, "%u is not told that its environment has changed", id);
+	if (r->untold && !carries(s, id) && s->now > r->told_by)
+		convict(s, "%u is told of its environment for ever", id);
+	if (r->renewed && !carries(s, id) && !r->exited)
+		convict(s, "%u goes on with an environment of before", id);
+}
+
 /* What the main process left behind is asked to leave before it is killed. */
 static void law_strays(struct sim *s, rv_id id)
 {
@@ -198,6 +217,7 @@ void law_settled(struct sim *s)
 		law_strays(s, id);
 		law_guest(s, id);
 		law_death(s, id);
+		law_news(s, id);
 	}
 	if (s->closing_since && !s->over &&
 		s->now > s->closing_since + s->graph->plan.shutdown_timeout +

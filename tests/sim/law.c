@@ -49,6 +49,16 @@ rv_time law_most_start(const struct sim *s, const struct record *r)
 
 /* ---- events ---- */
 
+/* Who was ready then has to be told. */
+static void law_inform(const struct sim *s, struct record *r, const struct rv_event *e)
+{
+	const struct rv_node *n = &s->graph->node[r - s->record];
+
+	(void)e;
+	r->uninformed |= (r->state == RV_READY || r->state == RV_UNHEALTHY) &&
+		(n->hooks & RV_HAS(RV_HOOK_UPDATE));
+}
+
 static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 {
 	switch ((enum rv_event_kind)e->kind) {
@@ -65,6 +75,8 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 		r->paused = e->kind == RV_EV_PAUSE;
 		break;
 	case RV_EV_RETIRE: r->retired = true; break;
+	case RV_EV_INFORM: law_inform(s, r, e); break;
+	case RV_EV_RENEW: r->renewed |= r->state == RV_READY && !s->closing_since; break;
 	case RV_EV_RETIRE_BEGIN: r->retired = false; break;
 	case RV_EV_DISABLED: r->exempt = true; break;
 	case RV_EV_BOOT:
@@ -164,6 +176,8 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 
 void law_event(struct sim *s, const struct rv_event *e)
 {
+	if (e->kind == RV_EV_INFORM)
+		s->informs = e->verdict == RV_OK;
 	if (e->kind == RV_EV_FORCE)
 		s->end_of_turns = 1;
 	if ((e->kind == RV_EV_FORCE || e->kind == RV_EV_SHUTDOWN) && !s->closing_since)
@@ -354,6 +368,11 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 		convict(s, "%u is confirmed for a report about an earlier life", a->id);
 	if (ask == RV_HOOK_STOP)
 		law_order_of_stop(s, a, r);
+	if (ask == RV_HOOK_UPDATE) {
+		r->uninformed = r->updated = false;
+		r->untold = r->state != RV_STARTING;
+		r->told_by = s->now + a->timeout;
+	}
 	if (ask == RV_HOOK_CLEANUP) {
 		r->cleaned = true;
 		if (!r->gone)
@@ -430,7 +449,7 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 			convict(s, "%u is ready and is not ours", a->id);
 		if (n->proof == RV_PROOF_PROBE && !r->proved)
 			convict(s, "%u is ready without proof", a->id);
-		if ((n->hooks & RV_HAS(RV_HOOK_UPDATE)) && !r->updated && !r->exempt)
+		if ((n->hooks & RV_HAS(RV_HOOK_UPDATE)) && s->informs && !r->updated && !r->exempt)
 			convict(s, "%u is ready without its environment", a->id);
 		if (!law_is_clocked(s, a))
 			convict(s, "%u has parts of its start that are not the whole", a->id);
@@ -461,6 +480,13 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		convict(s, "%u is said twice to be in state %d", a->id, state);
 	r->state = state;
 	r->why = (enum rv_why)a->why;
+}
+
+static void law_told(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	if (a->verdict == RV_OK && r->untold && !r->updated)
+		convict(s, "%u is said to know its environment and does not", a->id);
+	r->uninformed = r->untold = false;
 }
 
 static void law_over(struct sim *s, const struct rv_action *a)
@@ -518,7 +544,8 @@ void law_action(struct sim *s, const struct rv_action *a)
 		kind != RV_ACT_STATE) {
 		if (!r->alive || a->generation != r->generation)
 			convict(s, "action %d for a life that is not", kind);
-		if (r->guest && kind != RV_ACT_PROBE && kind != RV_ACT_DROP)
+		if (r->guest && kind != RV_ACT_PROBE && kind != RV_ACT_DROP &&
+			kind != RV_ACT_TOLD)
 			convict(s, "action %d for %u, which is not ours", kind, a->id);
 	}
 	switch (kind) {
@@ -554,6 +581,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 		r->told_paused = a->paused;
 		r->tellings++;
 		break;
+	case RV_ACT_TOLD: law_told(s, a, r); break;
 	case RV_ACT_BOOT: law_boot(s, a); break;
 	case RV_ACT_RETIRED:
 		if (!s->reloading)

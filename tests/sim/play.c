@@ -294,7 +294,7 @@ static void reset(struct sim *s, const struct plot *plot)
 	s->now = RV_SEC;
 	s->seed = plot->seed;
 	s->turn = 1;
-	s->honest = s->reloading = s->over = s->failed = false;
+	s->honest = s->reloading = s->over = s->failed = s->informs = false;
 	s->end_of_turns = 0;
 	s->closing_since = s->honest_since = 0;
 	s->boots = 0;

@@ -7,6 +7,7 @@ const char *event_name(enum rv_event_kind k)
 {
 	static const char *const names[] = {"BOOT", "START", "STOP", "RESTART", "RECREATE", "PAUSE",
 		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "DISABLED",
+		"INFORM", "RENEW",
 		"SPAWNED", "SPAWN_FAILED", "ADOPTED", "FOUND", "EXITED", "GONE", "PROVED", "HEALTH",
 		"HOOK_DONE", "EXTEND", "QUITS"};
 
@@ -16,7 +17,7 @@ const char *event_name(enum rv_event_kind k)
 const char *action_name(enum rv_action_kind k)
 {
 	static const char *const names[] = {"START", "FIND", "PROBE", "HEALTH", "HOOK", "DROP",
-		"SIGNAL", "KILL", "STATE", "STUCK", "PAUSED", "BOOT", "RETIRED", "OVER"};
+		"SIGNAL", "KILL", "STATE", "STUCK", "PAUSED", "TOLD", "BOOT", "RETIRED", "OVER"};
 
 	return names[k];
 }
@@ -50,6 +51,20 @@ static struct deed_at lossy_deed(struct dice *d)
 		.salt = roll(d),
 		.event = {.kind = kinds[below(d, sizeof(kinds))], .id = (rv_id)below(d, 3)},
 	};
+}
+
+/* The environment changes; who cannot be told is restarted. */
+static struct deed_at news(struct dice *d)
+{
+	struct rv_event e = {.kind = RV_EV_INFORM, .id = RV_NO_ID};
+
+	e.verdict = one_in(d, 5) ? RV_FAIL : RV_OK;
+	e.time = one_in(d, 2) ? 0 : (rv_time)(1 + below(d, 300)) * RV_MS;
+	if (one_in(d, 3)) {
+		e.kind = RV_EV_RENEW;
+		e.id = (rv_id)below(d, GRAPH_NODES);
+	}
+	return (struct deed_at){.deed = DEED_EVENT, .salt = roll(d), .event = e};
 }
 
 static struct deed_at random_deed(struct dice *d)
@@ -91,10 +106,12 @@ void plot_random(struct plot *p, uint64_t seed)
 	p->n = below(&d, SIM_PLOT);
 	if (one_in(&d, 3))
 		p->n = p->n / 8;
-	bool lossy = one_in(&d, 6);
+	bool lossy = one_in(&d, 6), informed = one_in(&d, 3);
 	for (size_t i = 0; i < p->n; i++) {
 		at += gaps[below(&d, 8)];
-		p->deeds[i] = lossy && !one_in(&d, 8) ? lossy_deed(&d) : random_deed(&d);
+		p->deeds[i] = lossy && !one_in(&d, 8)   ? lossy_deed(&d)
+			: informed && one_in(&d, 3) ? news(&d)
+						    : random_deed(&d);
 		p->deeds[i].at = at;
 	}
 }

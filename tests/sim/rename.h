@@ -74,6 +74,7 @@ extern int sim_planted;
 #define rv_machine_hear	       SIM_NAME(rv_machine_hear)
 #define rv_machine_leave       SIM_NAME(rv_machine_leave)
 #define rv_machine_life_over   SIM_NAME(rv_machine_life_over)
+#define rv_machine_told	       SIM_NAME(rv_machine_told)
 #define rv_machine_state       SIM_NAME(rv_machine_state)
 #define rv_machine_why_down    SIM_NAME(rv_machine_why_down)
 #define rv_mark		       SIM_NAME(rv_mark)

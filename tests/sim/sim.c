@@ -61,6 +61,9 @@ static const char *const faults[] = {
 	[48] = "an operator's order does not reach what is part of it",
 	[49] = "what is part of it is not gone before it is stopped",
 	[50] = "what is paused and resumed in one turn is not told",
+	[51] = "what runs is not told that the environment has changed",
+	[52] = "whoever refused the environment is said to know it",
+	[53] = "what cannot be told of its environment is not restarted",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

@@ -58,6 +58,10 @@ struct record {
 		uncounted;
 	bool launched, found; /* a launcher ended with 0; its daemon is known */
 	bool well; /* its last main process ended with 0 */
+	bool uninformed; /* the environment has changed, and it was not asked to take it */
+	bool untold; /* it was asked, and TOLD is to come */
+	bool renewed; /* RENEW has come */
+	rv_time told_by;
 	rv_time exited_at;
 	int ask; /* -1, or a hook number; 100: probe, 101: health, 102: find */
 	uint32_t asked,
@@ -79,6 +83,7 @@ struct sim {
 	rv_time now;
 	uint64_t seed, turn;
 	bool honest, reloading, over, trace;
+	bool informs; /* the sandbox has variables */
 	uint64_t end_of_turns;
 	rv_time closing_since, honest_since;
 	struct truth truth[GRAPH_NODES];

@@ -107,6 +107,9 @@ static void describe(const struct stage *st, const struct rv_action *a, char *to
 		break;
 	case RV_ACT_STUCK: snprintf(to, size, "is stuck"); break;
 	case RV_ACT_PAUSED: snprintf(to, size, a->paused ? "is paused" : "is resumed"); break;
+	case RV_ACT_TOLD:
+		snprintf(to, size, "%s", a->verdict == RV_OK ? "knows it" : "does not know it");
+		break;
 	case RV_ACT_BOOT:
 		snprintf(to, size, "boot %s%s%s", a->verdict == RV_OK ? "done" : "failed",
 			a->degraded	 ? ", degraded"
@@ -205,6 +208,7 @@ static bool event(struct stage *st, char *text)
 {
 	static const char *const verbs[] = {"boot", "start", "stop", "restart", "recreate", "pause",
 		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "disabled",
+		"inform", "renew",
 		"spawned", "spawn-failed", "adopted", "found", "exited", "gone", "proved", "health",
 		"hook", "extend", "quits", NULL};
 	static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME) NULL};
@@ -234,7 +238,7 @@ static bool event(struct stage *st, char *text)
 			e.hook = (uint8_t)h;
 		else if (v >= 0)
 			e.verdict = (uint8_t)v;
-		else if (e.kind == RV_EV_EXTEND)
+		else if (e.kind == RV_EV_EXTEND || e.kind == RV_EV_INFORM)
 			e.time = time_read(word);
 		else
 			e.exit = (rv_exit)strtol(word, NULL, 10);

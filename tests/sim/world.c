@@ -211,6 +211,7 @@ void world_act(struct sim *s, const struct rv_action *a)
 	case RV_ACT_STATE:
 	case RV_ACT_STUCK:
 	case RV_ACT_PAUSED:
+	case RV_ACT_TOLD:
 	case RV_ACT_BOOT:
 	case RV_ACT_RETIRED:
 	case RV_ACT_OVER: break;
@@ -303,7 +304,9 @@ bool world_happens(struct sim *s, const struct pending *p)
 	case RV_EV_RETIRE_BEGIN:
 	case RV_EV_RETIRE:
 	case RV_EV_RETIRE_END:
-	case RV_EV_DISABLED: break;
+	case RV_EV_DISABLED:
+	case RV_EV_INFORM:
+	case RV_EV_RENEW: break;
 	}
 	return true;
 }

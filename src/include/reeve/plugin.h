@@ -249,6 +249,14 @@ struct reeve_turn {
 	/* of start: hooks that have nothing to do for a service with these options, REEVE_UNUSED_... Reeve goes on
 	   without calling them, until a start says otherwise. */
 	uint32_t unused;
+	/* of update: the variables that the sandbox was given when it was created, or since then, as NAME=VALUE,
+	   NULL-terminated: all of them, each time, also when it was told before. `env` is another thing: what its process has,
+	   where the configuration is stronger. */
+	const char *const *variables;
+	size_t variable_count;
+	/* Names that were among them once and are not any more: if the service still has them, it has them from us. */
+	const char *const *dropped;
+	size_t dropped_count;
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------- */
@@ -263,7 +271,9 @@ struct reeve_ops {
 	reeve_hook start; /* OK: t->process is the recipe */
 	reeve_hook probe; /* OK: ready   RETRY: not yet   FAIL: never */
 	reeve_hook
-		update; /* tell a running service its new environment; before it counts as ready */
+		update; /* tell a running service t->variables: before it counts as ready, and when they have
+		           changed. It is not asked while the sandbox has none. OK: it has taken all of them;
+		           anything else: it has not, and a start has failed */
 	reeve_hook stop; /* OK: now send the signals */
 	reeve_hook cleanup; /* after the last process is gone; the next life waits for it */
 	reeve_hook confirm; /* OK: alive   FAIL: lost   RETRY: cannot tell */
