@@ -263,7 +263,7 @@ static void publish_top(struct rv_whole *w, const struct rv_draft *d)
 	conf->log_dir = w->top.log_dir;
 	conf->termination_report = w->top.termination_report;
 	conf->max_timeout = w->top.max_timeout;
-	conf->environment = w->top.environment;
+	conf->environment = rv_environ_join(&conf->arena, w->top.file_env, w->top.environment);
 }
 
 static void publish_paths(struct rv_whole *w, const struct rv_draft *d)

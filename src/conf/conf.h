@@ -189,11 +189,14 @@ struct rv_service {
 	size_t limit_count;
 	const char *working_dir; /* NULL: "/" */
 	/* Environment in order of strength, weakest first, all NAME=VALUE, NULL-terminated:
-	   inherited, sandbox `environment`, the recipe's additions, `environment-file`,
-	   `environment`. reeve's own (LISTEN_*, NOTIFY..., REEVE_*) are added at spawn. */
+	   inherited, sandbox `environment-file` and `environment`, the recipe's additions,
+	   `environment-file`, `environment`. What the sandbox was given at its creation comes behind its
+	   own (rv_conf_environ). reeve's own (LISTEN_*, NOTIFY..., REEVE_*) are added at spawn. */
 	const char *const *env;
 	size_t env_inherited; /* the first so many came from reeve's own environment and nobody set them */
 	size_t env_weak; /* the first so many lose to a plugin's additions: inherited and sandbox */
+	size_t env_recipe; /* up to here they are the recipe's: another recipe replaces them */
+	bool renews; /* on-environment-change: restart */
 	const uint16_t *ports; /* that it binds itself: `ports` and the recipe's */
 	size_t port_count;
 	bool adopts; /* if-running: adopt. Then it has ports, no listeners, and a check that a stranger can pass */
@@ -221,6 +224,8 @@ struct rv_conf {
 	rv_time max_timeout; /* of a request that waits; 0: what the daemon has of its own */
 	const char *termination_report; /* where the end of reeve is told; NULL: nowhere */
 	const char *const *environment; /* sandbox level */
+	const char *const
+		*variables; /* that the sandbox was given, for printing; the daemon's; NULL: none */
 	const struct rv_service *services; /* by slot; name NULL for a vacant one */
 	size_t service_count;
 	bool commanded; /* `reeve -- CMD`: plan->exit_from is its service */
@@ -254,6 +259,16 @@ struct rv_conf *rv_conf_build_seen(const struct rv_draft *d, const struct rv_plu
 /* recipes: one a slot, or NULL (no rehearsal was needed). Fills argv, ports, plan. */
 bool rv_conf_plan(struct rv_conf *conf, const struct rv_recipe *recipes, struct rv_complaints *c);
 void rv_conf_destroy(struct rv_conf *conf);
+
+/* The environment of a service in a sandbox that was given `variables` (NAME=VALUE, each name once; NULL: none): they are
+   stronger than what the sandbox has in the files, and weaker than what the service has. Without any it is the
+   service's own, and no memory is used. The members are as in rv_service. False: memory was refused. */
+struct rv_environ {
+	const char *const *list;
+	size_t inherited, weak, recipe;
+};
+bool rv_conf_environ(const struct rv_service *s, const char *const *variables, struct rv_arena *a,
+	struct rv_environ *to);
 
 /* By name; NULL: none. */
 const struct rv_service *rv_conf_find(const struct rv_conf *conf, const char *name);
@@ -289,6 +304,8 @@ struct rv_mask *rv_variant_mask(const struct rv_variant *v);
    ${env.NAME} brought of variables whose name speaks of a secret (TOKEN, SECRET, PASS, KEY, CREDENTIAL,
    AUTH). Refers to the conf. NULL: memory was refused; then show nothing. */
 struct rv_mask *rv_mask_create(const struct rv_conf *conf);
+/* The values of a list NAME=VALUE, but for those that are so short that they would be found in any text. */
+struct rv_mask *rv_mask_values(const char *const *list);
 void rv_mask_destroy(struct rv_mask *m);
 /* Appends text with *** for each of them. */
 void rv_mask_add(const struct rv_mask *m, const char *text, struct rv_buf *to);

@@ -99,7 +99,7 @@ static const char *read_line(struct rv_read *r, char *line, const char **text)
 	return assign(r, line, equals);
 }
 
-const char *const *rv_environ_read_file(struct rv_read *r, const char *path, struct rv_place at)
+static const char *const *read_file(struct rv_read *r, const char *path, struct rv_place at)
 {
 	struct rv_buf bytes = {0};
 	const char **list = NULL;
@@ -136,6 +136,15 @@ out:
 	return list;
 }
 
+void rv_environ_file(struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	const char *path = NULL;
+
+	rv_read_path(r, row, v, &path);
+	if (path)
+		*(const char *const **)to = read_file(r, path, v->at);
+}
+
 /* --- what a service gets ---------------------------------------------------------------------- */
 
 /* What is told to reeve itself is not passed on. */
@@ -163,7 +172,7 @@ const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const 
 struct layers {
 	const char **list;
 	size_t count;
-	size_t inherited, weak; /* ends of the parts that rv_service tells apart */
+	size_t inherited, weak, recipe; /* ends of the parts that rv_service tells apart */
 };
 
 static size_t name_length(const char *entry)
@@ -184,6 +193,7 @@ static void take_out(struct layers *l, const char *entry)
 	l->count--;
 	l->inherited -= i < l->inherited;
 	l->weak -= i < l->weak;
+	l->recipe -= i < l->recipe;
 }
 
 /* Adds what is stronger; twice in one layer (a file may do that): the later counts. */
@@ -214,6 +224,21 @@ static size_t count(const char *const *list)
 	return n;
 }
 
+const char *const *rv_environ_join(
+	struct rv_arena *a, const char *const *weak, const char *const *strong)
+{
+	struct layers l = {0};
+
+	if (!weak || !strong)
+		return weak ? weak : strong;
+	l.list = rv_arena_array(a, count(weak) + count(strong) + 1, sizeof(*l.list));
+	if (!l.list)
+		return strong;
+	lay(&l, weak);
+	lay(&l, strong);
+	return l.list;
+}
+
 void rv_environ_lay(const struct rv_whole *w, const struct rv_detail *d, const char *const *recipe,
 	struct rv_arena *a, struct rv_service *to)
 {
@@ -236,11 +261,13 @@ void rv_environ_lay(const struct rv_whole *w, const struct rv_detail *d, const c
 	lay(&l, sandbox);
 	l.weak = l.count;
 	lay(&l, recipe);
+	l.recipe = l.count;
 	lay(&l, d->file_env);
 	lay(&l, d->own_env);
 	to->env = l.list;
 	to->env_inherited = l.inherited;
 	to->env_weak = l.weak;
+	to->env_recipe = l.recipe;
 }
 
 void rv_environ_effective(struct rv_whole *w, struct rv_detail *d, const char *const *recipe)

@@ -18,6 +18,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/mask.c \
 	src/conf/net.c \
 	src/conf/options.c \
+	src/conf/overlay.c \
 	src/conf/plan.c \
 	src/conf/ports.c \
 	src/conf/print.c src/conf/print.h src/conf/printenv.c src/conf/printready.c \

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { VALUE_LEAST = 4 }; /* bytes */
+
 struct hidden {
 	const char *text; /* never empty */
 	size_t len;
@@ -157,6 +159,24 @@ struct rv_mask *rv_variant_mask(const struct rv_variant *v)
 
 		if (is_hidden(o))
 			m->list[n++] = (struct hidden){o->value, o->value_len};
+	}
+	return m ? finish(m, n) : NULL;
+}
+
+struct rv_mask *rv_mask_values(const char *const *list)
+{
+	struct rv_mask *m;
+	size_t n = 0;
+
+	while (list[n])
+		n++;
+	m = make(n);
+	n = 0;
+	for (; m && *list; list++) {
+		const char *value = strchr(*list, '=');
+
+		if (value && strlen(value + 1) >= VALUE_LEAST)
+			m->list[n++] = (struct hidden){value + 1, strlen(value + 1)};
 	}
 	return m ? finish(m, n) : NULL;
 }

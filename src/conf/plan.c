@@ -125,7 +125,7 @@ static uint64_t tuning(const struct rv_detail *d)
 		(uint64_t)n->window, (uint64_t)n->health_period, n->health_threshold,
 		n->health_restarts, (uint64_t)n->stop_hook_timeout, (uint64_t)n->cleanup_timeout,
 		n->step_count, d->s.adopts, (uint64_t)d->s.ready.attempt_timeout, d->s.log.max_size,
-		d->s.log.keep};
+		d->s.log.keep, d->s.renews};
 	uint64_t h = hash_text(hash_bytes(5, values, sizeof(values)), d->s.summary);
 
 	h = hash_text(mix(mix(h, d->s.main_pid.by), d->s.main_pid.port), d->s.main_pid.file);

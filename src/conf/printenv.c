@@ -20,6 +20,8 @@ static const char *source_of(const struct rv_whole *w, const struct rv_detail *d
 		return "service";
 	if (is_of(d->file_env, entry))
 		return "file";
+	if (is_of(w->conf.variables, entry))
+		return "create";
 	return is_of(w->conf.environment, entry) ? "sandbox" : "plugin";
 }
 
@@ -34,12 +36,12 @@ static void put_name(struct rv_buf *to, bool *any, const char *name, size_t n, c
 	*any = true;
 }
 
-static bool is_set(const struct rv_service *s, const char *name)
+static bool is_set(const struct rv_environ *all, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (size_t i = s->env_inherited; s->env && s->env[i]; i++)
-		if (!strncmp(s->env[i], name, n) && s->env[i][n] == '=')
+	for (size_t i = all->inherited; all->list && all->list[i]; i++)
+		if (!strncmp(all->list[i], name, n) && all->list[i][n] == '=')
 			return true;
 	return false;
 }
@@ -48,6 +50,8 @@ void rv_print_environment(const struct rv_whole *w, const struct rv_detail *d, s
 {
 	static const char *const account[] = {"HOME", "USER", "LOGNAME", "SHELL"};
 	static const char *const listeners[] = {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"};
+	struct rv_arena mine = {0};
+	struct rv_environ all;
 	bool any = false;
 
 	rv_buf_fmt(to, "    %-14s", "inherits");
@@ -58,15 +62,17 @@ void rv_print_environment(const struct rv_whole *w, const struct rv_detail *d, s
 	for (size_t i = 0; d->inherit == RV_INHERIT_NAMES && d->inherit_names[i]; i++)
 		rv_buf_fmt(to, "%s%s", i ? " " : "", d->inherit_names[i]);
 	rv_buf_str(to, "\n");
-	for (const char *const *e = d->s.env; e && *e; e++) {
+	rv_conf_environ(&d->s, w->conf.variables, &mine, &all);
+	for (const char *const *e = all.list; e && *e; e++) {
 		if (!is_of(w->inherited, *e))
 			put_name(to, &any, *e, strcspn(*e, "="), source_of(w, d, *e));
 	}
 	for (size_t i = 0; d->s.user && i < 4; i++)
-		if (!is_set(&d->s, account[i]))
+		if (!is_set(&all, account[i]))
 			put_name(to, &any, account[i], strlen(account[i]), "account");
 	for (size_t i = 0; d->s.listen_count && i < 3; i++)
 		put_name(to, &any, listeners[i], strlen(listeners[i]), "listen");
 	if (any)
 		rv_buf_str(to, "\n");
+	rv_arena_fini(&mine);
 }

@@ -16,6 +16,7 @@ static rv_words startup_words = {"disabled", "enabled", NULL};
 static rv_words type_words = {"daemon", "task", "launcher", NULL};
 static rv_words loss_words = {"restart", "stop", "keep", NULL};
 static rv_words give_up_words = {"ignore", "shutdown", NULL};
+static rv_words change_words = {"ignore", "restart", NULL};
 static rv_words if_running_words = {"fail", "adopt", NULL};
 static rv_words override_words = {"replace", NULL};
 
@@ -180,14 +181,13 @@ static void read_environment(
 	*(const char *const **)to = rv_environ_read_map(r, v);
 }
 
-static void read_environment_file(
+static void read_change(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
-	const char *path = NULL;
+	uint8_t word = 0;
 
-	rv_read_path(r, row, v, &path);
-	if (path)
-		*(const char *const **)to = rv_environ_read_file(r, path, v->at);
+	rv_read_word(r, row, v, &word);
+	((struct rv_detail *)to)->s.renews = word;
 }
 
 static void read_inherit(
@@ -229,8 +229,9 @@ static const struct rv_row service_rows[] = {
 	{"limits", read_limits, 0, NULL, 0, 0, NULL, false},
 	{"working-dir", rv_read_path, AT(s.working_dir), NULL, 0, 0, NULL, false},
 	{"environment", read_environment, AT(own_env), NULL, 0, 0, NULL, false},
-	{"environment-file", read_environment_file, AT(file_env), NULL, 0, 0, NULL, false},
+	{"environment-file", rv_environ_file, AT(file_env), NULL, 0, 0, NULL, false},
 	{"inherit-environment", read_inherit, 0, NULL, 0, 0, NULL, false},
+	{"on-environment-change", read_change, 0, change_words, 0, 0, NULL, false},
 	{"ports", rv_service_ports, 0, NULL, 0, 0, NULL, false},
 	{"if-running", read_if_running, 0, if_running_words, 0, 0, NULL, false},
 	{"listen", rv_service_listen, 0, NULL, 0, 0, &rv_listen_table, true},

@@ -165,6 +165,7 @@ static const struct rv_row top_rows[] = {
 	{"version", read_version, 0, NULL, 0, 0, NULL, false},
 	{"reeve", rv_read_map, 0, NULL, 0, 0, &reeve_table, false},
 	{"environment", read_environment, AT(environment), NULL, 0, 0, NULL, false},
+	{"environment-file", rv_environ_file, AT(file_env), NULL, 0, 0, NULL, false},
 	{"services", read_services, AT(services), NULL, 0, 0, &rv_service_table, false},
 };
 const struct rv_table rv_top_table = RV_TABLE(top_rows);

@@ -54,7 +54,7 @@ struct rv_top {
 	uint8_t on_boot_failure;
 	const char *exit_from;
 	struct rv_place exit_from_at;
-	const char *const *environment;
+	const char *const *environment, *const *file_env;
 	const struct rv_tree *services;
 };
 
@@ -98,7 +98,10 @@ void rv_ports_adoption(const struct rv_detail *d, bool unsure, struct rv_complai
 bool rv_net_address(const char *s, bool port_only, uint8_t ip[16], uint16_t *port, bool *v6);
 /* environ.c */
 const char *const *rv_environ_read_map(struct rv_read *r, const struct rv_tree *v);
-const char *const *rv_environ_read_file(struct rv_read *r, const char *path, struct rv_place at);
+rv_row_reader rv_environ_file; /* const char *const *: the entries of the file that is named */
+/* The first and then the second, which is stronger; either may be NULL. */
+const char *const *rv_environ_join(
+	struct rv_arena *a, const char *const *weak, const char *const *strong);
 const char *const *rv_environ_inheritable(struct rv_arena *a, const char *const *environ);
 /* Fills env and its parts. recipe: a plugin's additions, or NULL. */
 void rv_environ_lay(const struct rv_whole *w, const struct rv_detail *d, const char *const *recipe,

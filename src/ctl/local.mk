@@ -2,7 +2,7 @@ bin_PROGRAMS += reevectl
 reevectl_SOURCES = src/ctl/main.c \
 	src/ctl/call.c src/ctl/call.h \
 	src/ctl/fault.c src/ctl/fault.h \
-	src/ctl/events.c src/ctl/field.h \
+	src/ctl/env.c src/ctl/env.h src/ctl/events.c src/ctl/field.h \
 	src/ctl/given.c src/ctl/given.h \
 	src/ctl/logs.c \
 	src/ctl/reloaded.c \

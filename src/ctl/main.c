@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ctl/call.h"
+#include "ctl/env.h"
 #include "ctl/field.h"
 #include "ctl/show.h"
 #include "ctl/words.h"
@@ -73,6 +74,7 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_PLUGINS: return rv_show_plugins(result);
 	case RV_VERB_VERSION: return rv_show_version(result);
 	case RV_VERB_WHY: return rv_show_why(result);
+	case RV_VERB_ENV: return rv_env_show(w, result);
 	case RV_VERB_EVENTS:
 	case RV_VERB_LOGS:
 	case RV_VERB_SHUTDOWN:
@@ -84,7 +86,7 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 static bool takes_long(enum rv_verb v)
 {
 	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART ||
-		v == RV_VERB_WAIT || v == RV_VERB_RELOAD;
+		v == RV_VERB_WAIT || v == RV_VERB_RELOAD || v == RV_VERB_ENV;
 }
 
 /* Prints what comes until reeve ends the connection. pages: of logs. */

@@ -73,6 +73,7 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_RELOAD:
 		return rv_field_number(result, "errors") > 0 ? CTL_FAILED : worst_outcome(result);
 	case RV_VERB_CHECK: return rv_field_is_true(result, "ok") ? CTL_OK : CTL_FAILED;
+	case RV_VERB_ENV:
 	case RV_VERB_LOGS:
 	case RV_VERB_WHY:
 	case RV_VERB_EVENTS:

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "ctl/env.h"
 #include "ctl/fault.h"
 #include "ctl/given.h"
 #include "wire/json.h"
@@ -29,6 +30,8 @@ enum option {
 	O_STOPPED,
 	O_EXITED,
 	O_OPTION,
+	O_SHOW_VALUES,
+	O_REPLACE,
 	O_COUNT
 };
 
@@ -52,7 +55,7 @@ static const struct {
 	[O_ALL] = {"all", 'a', NULL, CHANGE},
 	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | RELOAD | V(RV_VERB_SHUTDOWN)},
 	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
-		CHANGE | WAIT | RELOAD | V(RV_VERB_SHUTDOWN)},
+		CHANGE | WAIT | RELOAD | V(RV_VERB_SHUTDOWN) | V(RV_VERB_ENV)},
 	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
 	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
@@ -61,6 +64,8 @@ static const struct {
 	[O_EXITED] = {"exited", 0, NULL, WAIT},
 	[O_OPTION] = {"option", 'o', "KEY=VALUE, KEY=@FILE or KEY=@-",
 		V(RV_VERB_START) | V(RV_VERB_RESTART)},
+	[O_SHOW_VALUES] = {"show-values", 0, NULL, V(RV_VERB_ENV)},
+	[O_REPLACE] = {"replace", 0, NULL, V(RV_VERB_ENV)},
 };
 
 static const struct {
@@ -76,6 +81,8 @@ static const struct {
 	[RV_VERB_RESUME] = {"resume [NAME...]", "restart again what ends; what is due, at once"},
 	[RV_VERB_RELOAD] = {"reload",
 		"load the configuration files again; wait until what changed is ready"},
+	[RV_VERB_ENV] = {"env [NAME] | env set NAME=VALUE... | env set --json FILE",
+		"list variables and where they come from; change the sandbox's"},
 	[RV_VERB_LOGS] = {"logs [-f] [-n N] [NAME...]", "show what services wrote; -f: go on"},
 	[RV_VERB_WAIT] = {"wait [--ready|--stopped|--exited] [NAME...]",
 		"wait for services, or for the whole sandbox"},
@@ -93,6 +100,7 @@ const char *rv_words_deed(const struct rv_words *w)
 {
 	switch (w->verb) {
 	case RV_VERB_STATUS: return "show the status";
+	case RV_VERB_ENV: return w->variables ? "change the environment" : "show the environment";
 	case RV_VERB_LOGS: return "show logs";
 	case RV_VERB_WHY: return "say why";
 	case RV_VERB_EVENTS: return "show events";
@@ -117,9 +125,9 @@ const char *rv_words_deed(const struct rv_words *w)
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
-		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME,
-		RV_VERB_RELOAD, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN,
-		RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
+		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME, RV_VERB_RELOAD, RV_VERB_ENV,
+		RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK,
+		RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
 
 	if (w->has_verb)
 		printf("usage: reevectl [-s SOCKET] [--json] %s\n%s\n\noptions:\n",
@@ -194,6 +202,8 @@ static bool read_value(struct rv_words *w, enum option o, char *v)
 	case O_READY:
 	case O_STOPPED:
 	case O_EXITED:
+	case O_SHOW_VALUES:
+	case O_REPLACE:
 	case O_COUNT: break;
 	}
 	return false;
@@ -212,6 +222,8 @@ static bool read_flag(struct rv_words *w, enum option o)
 {
 	switch (o) {
 	case O_JSON: w->json = true; break;
+	case O_SHOW_VALUES: w->show_values = true; break;
+	case O_REPLACE: w->replace = true; break;
 	case O_HELP: w->help = true; break;
 	case O_VERSION: w->version = true; break;
 	case O_ALL: w->all = true; break;
@@ -267,6 +279,12 @@ static bool unknown_option(const struct rv_words *w, const char *word)
 	return complain(w, "unknown option ", word, more);
 }
 
+/* Of `env set --json FILE`: one that has no word behind it, or NAME=VALUE, is about the answer. */
+static bool is_source(const char *word)
+{
+	return word && (!strcmp(word, "-") || (*word != '-' && !strchr(word, '=')));
+}
+
 static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
 {
 	char *value, *word = argv[*i];
@@ -274,6 +292,10 @@ static bool read_option(struct rv_words *w, char **argv, int *i, unsigned *seen)
 
 	if (o == O_COUNT)
 		return unknown_option(w, word);
+	if (o == O_JSON && rv_env_is_set(w) && (value || is_source(argv[*i + 1]))) {
+		w->source = value ? value : argv[++*i];
+		return true;
+	}
 	*seen |= 1u << o;
 	if (!options[o].value)
 		return value ? complain(w, "no value is taken by --", options[o].name, "")
@@ -312,6 +334,12 @@ static bool wants_json(int argc, char **argv)
 static bool check_names(struct rv_words *w)
 {
 	bool changes = V(w->verb) & CHANGE;
+	struct rv_fault f;
+
+	if (w->verb == RV_VERB_ENV && !rv_env_read(w, &f)) {
+		rv_fault_tell(&f, w->json);
+		return false;
+	}
 
 	if (w->verb == RV_VERB_SIGNAL) {
 		if (w->name_count < 2)
@@ -371,6 +399,7 @@ bool rv_words_read(struct rv_words *w, int argc, char **argv)
 	for (unsigned o = 0; o < O_COUNT; o++)
 		if ((seen & 1u << o) && !(options[o].verbs & V(w->verb)))
 			return complain(w, rv_verb_name(w->verb), " takes no --", options[o].name);
+	w->json = seen & 1u << O_JSON;
 	return check_names(w);
 }
 
@@ -438,12 +467,28 @@ static void put_params(const struct rv_words *w, struct rv_buf *to)
 		put_key(to, &first, "options");
 		rv_given_put(w->given, to);
 	}
+	if (w->show_values) {
+		put_key(to, &first, "show_values");
+		rv_json_bool(to, true);
+	}
+	if (w->replace) {
+		put_key(to, &first, "replace");
+		rv_json_bool(to, true);
+	}
+	if (w->variables) {
+		put_key(to, &first, "environment");
+		rv_variables_put(w->variables, to);
+	}
 }
 
 void rv_words_fini(struct rv_words *w)
 {
 	rv_given_destroy(w->given);
 	w->given = NULL;
+	if (w->variables)
+		rv_variables_fini(w->variables);
+	free(w->variables);
+	w->variables = NULL;
 }
 
 void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to)

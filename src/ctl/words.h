@@ -34,6 +34,10 @@ struct rv_words {
 	enum rv_rpc_until until;
 	int signal;
 	struct rv_given *given; /* options of a start; see given.h */
+	/* env; see env.h */
+	bool show_values, replace;
+	const char *source; /* of env set: what --json names; NULL: the words have it */
+	struct rv_variables *variables; /* of env set */
 	char **names; /* into argv */
 	int name_count;
 };

@@ -22,6 +22,7 @@ void rv_conn_close(struct rv_conn *c)
 	rv_wait_drop(c);
 	rv_give_drop(c);
 	rv_reload_forget(c);
+	rv_env_drop(c);
 	rv_logs_drop(c);
 	rv_events_drop(c);
 	ev_io_stop(k->loop, &c->in);
@@ -329,6 +330,7 @@ void rv_control_destroy(struct rv_control *k)
 		return;
 	rv_wait_end(k);
 	rv_reload_end(k);
+	rv_env_refuse_all(k);
 	rv_engine_unwatch(k->engine, &k->watcher);
 	rv_door_close(k);
 	ev_timer_stop(k->loop, &k->judge);

@@ -28,6 +28,7 @@ struct rv_wait;
 struct rv_follow;
 struct rv_gift;
 struct rv_renewal;
+struct rv_envask;
 struct rv_onlooker;
 
 struct rv_conn {
@@ -66,6 +67,7 @@ struct rv_control {
 	struct rv_gift *gifts; /* options that plugins are being asked about */
 	struct rv_renewal *renewals; /* reloads that are waited for */
 	bool replaced; /* there is another conf, and its additions have not been looked at */
+	struct rv_envask *env_asks; /* changes of the environment: the first is under way */
 	char scratch[65536];
 };
 
@@ -108,6 +110,10 @@ void rv_verb_reload(struct rv_conn *c, const struct rv_request *r);
 void rv_reload_replacing(struct rv_control *k, const struct rv_replacing *r);
 void rv_reload_forget(struct rv_conn *c); /* the client left */
 void rv_reload_end(struct rv_control *k); /* reeve leaves */
+/* ctlenv.c. The request's variables are taken over. */
+void rv_verb_env(struct rv_conn *c, struct rv_request *r);
+void rv_env_drop(struct rv_conn *c); /* the client left */
+void rv_env_refuse_all(struct rv_control *k); /* reeve leaves */
 
 /* ctlplan.c */
 void rv_verb_check(struct rv_conn *c, const struct rv_request *r);
@@ -133,6 +139,8 @@ bool rv_wait_reload(struct rv_conn *c, const struct rv_request *r, const rv_id *
 /* Another conf comes: who waits for what is not in it any more is told so. */
 void rv_wait_replacing(struct rv_control *k, const struct rv_replacing *r);
 void rv_wait_wait(struct rv_conn *c, const struct rv_request *r);
+/* No request waits longer, whatever it asks for; nothing else that takes time is shortened by it. */
+rv_time rv_wait_ceiling(const struct rv_control *k);
 void rv_wait_judge(struct rv_control *k); /* answers all that are settled */
 void rv_wait_drop(struct rv_conn *c); /* the client left: forgets its waits */
 void rv_wait_end(

@@ -287,8 +287,7 @@ static rv_time own_bound(const struct rv_plan *plan, rv_id id)
 	return sum;
 }
 
-/* No request waits longer, whatever it asks for; nothing else that takes time is shortened by it. */
-static rv_time ceiling(const struct rv_control *k)
+rv_time rv_wait_ceiling(const struct rv_control *k)
 {
 	rv_time most = rv_engine_conf(k->engine)->max_timeout;
 
@@ -298,7 +297,7 @@ static rv_time ceiling(const struct rv_control *k)
 static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 {
 	const struct rv_plan *plan = rv_engine_conf(w->conn->control->engine)->plan;
-	rv_time bound = PRESET_TIMEOUT, most = ceiling(w->conn->control);
+	rv_time bound = PRESET_TIMEOUT, most = rv_wait_ceiling(w->conn->control);
 
 	if (r->has_timeout)
 		return r->timeout < most ? r->timeout : most;

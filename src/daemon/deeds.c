@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/envchange.h"
 #include "daemon/given.h"
 #include "daemon/place.h"
 #include "daemon/say.h"
@@ -263,6 +264,8 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 		if (h && a->verdict == RV_FAIL)
 			rv_say(RV_WARN, h->service->name, "%s hook: its time was over",
 				rv_hook_name((enum rv_hook)a->hook));
+		if (h && a->verdict == RV_FAIL && a->hook == RV_HOOK_UPDATE)
+			rv_env_refused(g, a->id, "it has not answered in time");
 		if (h)
 			rv_hands_unanswered(h);
 		if (h && a->why == RV_WHY_GRACE)
@@ -274,6 +277,7 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 	case RV_ACT_STATE: do_state(g, a); break;
 	case RV_ACT_STUCK: do_stuck(g, a); break;
 	case RV_ACT_PAUSED: do_paused(g, a); break;
+	case RV_ACT_TOLD: rv_env_told(g, a); break;
 	case RV_ACT_BOOT:
 		rv_booted(g, a);
 		remember(g, &(struct rv_action){.id = RV_NO_ID, .other = RV_NO_ID}, "");

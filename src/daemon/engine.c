@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "daemon/envchange.h"
+#include "daemon/envset.h"
 #include "daemon/given.h"
 #include "daemon/notifysock.h"
 #include "daemon/pipes.h"
@@ -30,7 +32,8 @@ static void start_one(struct rv_engine *g, const struct rv_start *s)
 	svc = g->hands[s->id].service;
 	if (!rv_core_may_start(g->core, s->id)) {
 		rv_pump_refuse(g, s->id, s->generation, "not started: it has to stop");
-	} else if (svc->argv_is_static || !(svc->table->hooks & RV_HAS(RV_HOOK_START))) {
+	} else if ((svc->argv_is_static && !g->hands[s->id].recipe_is_old) ||
+		!(svc->table->hooks & RV_HAS(RV_HOOK_START))) {
 		rv_pump_start(g, s->id, s->generation, NULL);
 	} else {
 		struct rv_host_facts f = {.id = s->id,
@@ -81,6 +84,8 @@ static void settle(struct rv_engine *g)
 		rv_reload_adopt(g);
 	}
 	rv_ending_turn(g);
+	if (g->change)
+		rv_env_turn(g);
 }
 
 /* True when the core has something to do at once, a restart most often. */
@@ -249,6 +254,14 @@ struct rv_engine *rv_engine_create(
 	return g;
 }
 
+bool rv_engine_variables(struct rv_engine *g, struct rv_variables *variables, struct rv_err *e)
+{
+	if (!variables->count)
+		return true;
+	g->world.set = rv_envset_create(variables);
+	return g->world.set || rv_fail(e, RV_ERR_SYSTEM, "cannot begin: out of memory");
+}
+
 /* All ports of all services that bind them by themselves; where the kernel does not keep them, sockets do. */
 void rv_pump_keep_ports(struct rv_engine *g)
 {
@@ -287,6 +300,7 @@ bool rv_engine_begin(struct rv_engine *g, struct rv_err *e)
 			"/proc is not mounted, or is that of another process namespace: a process "
 			"that leaves the group of its service is not found and may be left behind; "
 			"mount it: mount -t proc proc /proc");
+	rv_env_begin(g);
 	rv_pump_push(g, RV_EV_BOOT, RV_NO_ID, 0);
 	return true;
 }
@@ -300,6 +314,7 @@ void rv_engine_destroy(struct rv_engine *g)
 			rv_hands_close(&g->hands[i]);
 	rv_reload_drop(g);
 	rv_ending_fini(g);
+	rv_env_end(g);
 	rv_reserved_remove(g->world.reserved);
 	if (g->world.notifies)
 		rv_notifysock_end(g->conf->runtime_dir);

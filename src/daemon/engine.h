@@ -13,9 +13,11 @@
 #include "daemon/history.h"
 #include "daemon/hostlink.h"
 #include "wire/rpc.h"
+#include "wire/variables.h"
 
 struct rv_engine;
 struct rv_capture;
+struct rv_envset;
 
 /* One service as status shows it. Strings are valid until the engine runs again, unless they say less. */
 struct rv_view {
@@ -57,6 +59,10 @@ struct rv_watcher {
 struct rv_engine *rv_engine_create(
 	struct ev_loop *loop, struct rv_conf *conf, struct rv_hostlink *host, struct rv_err *e);
 void rv_engine_destroy(struct rv_engine *g);
+/* What the sandbox was given: taken over. To be said at most once, before begin. False: memory was refused. */
+bool rv_engine_variables(struct rv_engine *g, struct rv_variables *variables, struct rv_err *e);
+/* What it has now; NULL: it never had any. */
+const struct rv_envset *rv_engine_env(const struct rv_engine *g);
 /* Opens logs and listeners of all services, then asks the core to boot. */
 bool rv_engine_begin(struct rv_engine *g, struct rv_err *e);
 /* A signal to reeve itself: TERM and INT stop everything in reverse, a second one kills; with `reeve --

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/envset.h"
 #include "daemon/pump.h"
 #include "daemon/say.h"
 #include "wire/json.h"
@@ -48,7 +49,7 @@ static void put_in_force(struct rv_engine *g, rv_id id, struct rv_given *v)
 	h->given = v;
 	h->service = v ? &v->variant.s : &g->conf->services[id];
 	if (!v && old)
-		h->context.env = h->own_env;
+		h->context.env = h->own_env, h->env_recipe = h->own_recipe;
 	rv_hostlink_vary(g->world.host, id, v ? h->service : NULL);
 	rv_given_destroy(old);
 }
@@ -132,16 +133,29 @@ static size_t count(const char *const *list)
 	return n;
 }
 
-/* Commands of the service have them, too, as they have those of a configuration. */
-static bool take_env(
-	struct rv_hands *h, struct rv_given *v, const struct rv_recipe *r, struct rv_err *e)
+/* The sandbox's variables may change while this life goes on. */
+static const char *const *copy(struct rv_arena *a, const char *const *list)
 {
-	const char *const *base = rv_lifeenv_base(&v->variant.s, &h->account, &v->life);
-	size_t n = count(base), more = r ? count(r->env) : 0;
-	const char **env = rv_arena_array(&v->life, n + more + 1, sizeof(*env));
+	const char **to = list ? rv_arena_array(a, count(list) + 1, sizeof(*to)) : NULL;
+
+	for (size_t i = 0; to && list[i]; i++)
+		to[i] = rv_arena_strdup(a, list[i]);
+	return to;
+}
+
+/* Commands of the service have them, too, as they have those of a configuration. */
+static bool take_env(struct rv_hands *h, struct rv_given *v, const char *const *variables,
+	const struct rv_recipe *r, struct rv_err *e)
+{
+	size_t weak = 0, n, more = r ? count(r->env) : 0;
+	const char *const *base = rv_lifeenv_base(
+		&v->variant.s, &h->account, copy(&v->life, variables), &v->life, &weak);
+	const char **env;
 	const char **own = rv_arena_array(&v->life, more + 1, sizeof(*own));
 	struct rv_recipe mine = {.env = own};
 
+	n = count(base);
+	env = rv_arena_array(&v->life, n + more + 1, sizeof(*env));
 	if (base && env && own) {
 		/* copied: they go on with the life when a reload replaces the conf */
 		for (size_t i = 0; i < n; i++)
@@ -149,11 +163,12 @@ static bool take_env(
 		for (size_t i = 0; i < more; i++)
 			own[i] = rv_arena_strdup(&v->life, r->env[i]);
 		if (!v->life.full)
-			rv_lifeenv_add_recipe(&v->variant.s, &mine, env, &n);
+			rv_lifeenv_add_recipe(weak, &mine, env, &n);
 	}
 	if (v->life.full)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
 	h->context.env = env;
+	h->env_recipe = weak;
 	return true;
 }
 
@@ -164,7 +179,7 @@ bool rv_given_recipe(struct rv_engine *g, rv_id id, const struct rv_recipe *r, s
 
 	h->context.env = v->variant.env;
 	rv_arena_wipe(&v->life);
-	return take_ports(g, v, r, e) && take_env(h, v, r, e);
+	return take_ports(g, v, r, e) && take_env(h, v, rv_envset_list(g->world.set), r, e);
 }
 
 /* Ports and environment of the life are in memory of its own. False: they cannot go on. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/envset.h"
 #include "daemon/given.h"
 #include "daemon/pipes.h"
 #include "daemon/portkeep.h"
@@ -29,6 +30,24 @@ void rv_hands_note(char **to, const char *format, ...)
 		return;
 	free(*to);
 	*to = text;
+}
+
+bool rv_hands_renew(struct rv_hands *h, struct rv_world *w)
+{
+	size_t recipe;
+	const char *const *env = rv_lifeenv_base(&w->conf->services[h->service->id], &h->account,
+		rv_envset_list(w->set), w->set ? &w->set->arena : &w->arena, &recipe);
+
+	if (!env)
+		return false;
+	if (!h->given) { /* one with options of its own has it from its next start on */
+		h->context.env = env;
+		h->env_recipe = recipe;
+	}
+	h->own_env = env;
+	h->own_recipe = recipe;
+	h->recipe_is_old = true;
+	return true;
 }
 
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
@@ -54,8 +73,10 @@ bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 		.limit_count = s->limit_count};
 	if (!rv_lifeenv_listen(s, h->listen_env, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
-	h->context.env = rv_lifeenv_base(s, &h->account, &w->arena);
+	h->context.env = rv_lifeenv_base(s, &h->account, rv_envset_list(w->set),
+		w->set ? &w->set->arena : &w->arena, &h->env_recipe);
 	h->own_env = h->context.env;
+	h->own_recipe = h->env_recipe;
 	return h->context.env ||
 		rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 }
@@ -251,7 +272,7 @@ bool rv_hands_start(struct rv_hands *h, struct rv_world *w, uint64_t generation,
 	char mark[sizeof("REEVE_INVOCATION_ID=") + RV_MARK_SIZE];
 	int ready_fd;
 
-	if (!rv_lifeenv_begin(&env, s, sp.env, h->listen_env, recipe) || !fds)
+	if (!rv_lifeenv_begin(&env, h->env_recipe, sp.env, h->listen_env, recipe) || !fds)
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");
 	if (s->type == RV_LAUNCHER && !rv_seek_begin(&h->seek, &s->main_pid, recipe))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot start: out of memory");

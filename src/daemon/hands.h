@@ -46,6 +46,9 @@ struct rv_hands {
 	struct rv_account account;
 	struct rv_spawn context; /* who, where and with which environment its commands run */
 	const char *const *own_env; /* the context's, by the configuration */
+	size_t own_recipe,
+		env_recipe; /* of own_env, and of the context's: the first so many may be replaced by a recipe's */
+	bool recipe_is_old; /* it was made for variables that the sandbox does not have any more */
 	const char *listen_env[RV_LISTEN_VARS]; /* what a life has beyond it; NULL: no listeners */
 	struct rv_given *
 		given; /* options of the request that started it: service is theirs; NULL: the conf's */
@@ -72,6 +75,7 @@ struct rv_world {
 	struct rv_reserved *reserved; /* NULL: none, or not to be had */
 	bool holds; /* ports are held by sockets, for want of the former */
 	struct rv_arena arena; /* accounts, environments */
+	struct rv_envset *set; /* the sandbox's variables; NULL: it never had any */
 	struct rv_prober_env prober;
 	struct rv_notify_env notify;
 	bool notifies; /* some service has ready.notify */
@@ -80,6 +84,9 @@ struct rv_world {
 
 /* Fills account, context and listen_env from `service`. Of the world it takes memory only. */
 bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e);
+/* The sandbox's variables are others now: what is begun from now on has them. False: memory was refused, and nothing has
+   changed. */
+bool rv_hands_renew(struct rv_hands *h, struct rv_world *w);
 /* Resolves user and groups, opens the log file and the listeners. e names what is wrong and where. */
 bool rv_hands_open(
 	struct rv_hands *h, struct rv_world *w, const struct rv_service *s, struct rv_err *e);

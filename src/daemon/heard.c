@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "daemon/envchange.h"
+#include "daemon/envset.h"
 #include "daemon/given.h"
 #include "daemon/place.h"
 #include "daemon/say.h"
@@ -45,6 +47,21 @@ void rv_pump_verdict(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uin
 			.id = id,
 			.generation = generation,
 			.exit = RV_EXIT_UNKNOWN});
+}
+
+/* rv_given_note, with *** for the values that the sandbox was given. */
+static void note(const struct rv_engine *g, const struct rv_hands *h, char **to, const char *text)
+{
+	struct rv_buf shown = {0};
+
+	if (!g->world.set) {
+		rv_given_note(h, to, text);
+		return;
+	}
+	if (g->world.set->mask)
+		rv_mask_add(g->world.set->mask, text, &shown);
+	rv_given_note(h, to, rv_buf_text(&shown));
+	rv_buf_fini(&shown);
 }
 
 static bool is_present(const struct rv_engine *g, rv_id id, uint64_t generation)
@@ -118,7 +135,7 @@ static void health_probed(
 	struct rv_engine *g, struct rv_hands *h, enum rv_verdict v, const char *why)
 {
 	if (v != RV_OK || (h->probe_why && *h->probe_why))
-		rv_given_note(h, &h->probe_why, v == RV_OK ? "" : why);
+		note(g, h, &h->probe_why, v == RV_OK ? "" : why);
 	rv_pump_verdict(g, RV_EV_HEALTH, h->service->id, h->facts.generation, RV_HOOK_PROBE, v);
 }
 
@@ -142,8 +159,23 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 		v = RV_RETRY;
 		why = e.text;
 	}
-	rv_given_note(&g->hands[id], &g->hands[id].probe_why, why);
+	note(g, &g->hands[id], &g->hands[id].probe_why, why);
 	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
+}
+
+/* Nobody would tell it the sandbox's variables, and nobody would know. */
+static bool may_adopt(const struct rv_engine *g, struct rv_hands *h, uint64_t generation,
+	uint16_t port, struct rv_err *e)
+{
+	if (!rv_envset_list(g->world.set) ||
+		!(g->plan->node[h->service->id].hooks & RV_HAS(RV_HOOK_UPDATE)))
+		return true;
+	h->facts.generation = generation;
+	return rv_fail(e, RV_ERR_START,
+		"cannot adopt who listens on port %u: reeve tells the sandbox's variables only to "
+		"what "
+		"it has started",
+		port);
 }
 
 /* Starts it, or finds that somebody else has its place. SPAWN_FAILED: e says why. */
@@ -161,6 +193,8 @@ static enum rv_event_kind begin(struct rv_engine *g, struct rv_hands *h, uint64_
 			return RV_EV_SPAWNED;
 		break;
 	case RV_PLACE_GUEST:
+		if (!may_adopt(g, h, generation, port, e))
+			break;
 		if (rv_place_adopt(h, &g->world, generation, &tenant, port, on_guest_gone, g, e))
 			return RV_EV_ADOPTED;
 		break;
@@ -179,7 +213,7 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 	what = begin(g, h, generation, r, &e);
 
 	if (what == RV_EV_SPAWN_FAILED) {
-		rv_given_note(h, &h->why, e.text);
+		note(g, h, &h->why, e.text);
 	} else {
 		free(h->why); /* of an earlier try */
 		h->why = NULL;
@@ -190,7 +224,7 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)
 {
 	g->hands[id].facts.generation = generation;
-	rv_given_note(&g->hands[id], &g->hands[id].why, why);
+	note(g, &g->hands[id], &g->hands[id].why, why);
 	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
 }
 
@@ -221,9 +255,11 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		return;
 	}
 	if (a->verdict != RV_OK) {
-		rv_given_note(h, &h->probe_why, *a->why ? a->why : "failed without a word");
+		note(g, h, &h->probe_why, *a->why ? a->why : "failed without a word");
 		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),
 			h->probe_why ? h->probe_why : "");
+		if (a->hook == RV_HOOK_UPDATE)
+			rv_env_refused(g, a->id, h->probe_why ? h->probe_why : "");
 	}
 	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
 }

@@ -166,7 +166,7 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 	struct rv_slot *slot = id < h->slot_count ? h->slots[id] : NULL;
 	const struct rv_service *s = slot && slot->as && !rehearse ? slot->as : &conf->services[id];
 	struct rv_arena arena = {0};
-	bool fine = rv_host_instance(conf, s, &arena, &m.u.instance);
+	bool fine = rv_host_instance(conf, s, h->variables, &arena, &m.u.instance);
 
 	if (h->inspecting)
 		fine = fine && rv_host_peers(conf, &conf->services[id], &arena, &m.u.instance);
@@ -180,6 +180,7 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 
 static bool post_call(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
 {
+	static const char *const none[] = {NULL};
 	struct rv_hp_msg m = {.kind = RV_HP_CALL};
 
 	m.u.call = (struct rv_hp_call){.call = s->ask.number,
@@ -192,6 +193,10 @@ static bool post_call(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
 		.attempt = s->facts.attempt,
 		.timeout = left,
 		.memo = {.p = s->memo, .n = s->memo_len}};
+	if (s->hook == RV_HOOK_UPDATE) {
+		m.u.call.variables = h->variables ? h->variables : none;
+		m.u.call.dropped = h->dropped ? h->dropped : none;
+	}
 	s->sent = true;
 	return rv_link_post(h, &m);
 }
@@ -213,7 +218,7 @@ static bool post_try(struct rv_hostlink *h, struct rv_host_http *g)
 {
 	struct rv_hp_msg m = {.kind = RV_HP_INSTANCE};
 	struct rv_arena arena = {0};
-	bool fine = rv_host_instance(h->conf, g->as, &arena, &m.u.instance);
+	bool fine = rv_host_instance(h->conf, g->as, h->variables, &arena, &m.u.instance);
 
 	m.u.instance.id = g->ask.id;
 	m.u.instance.number = g->ask.number;

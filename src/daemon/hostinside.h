@@ -69,6 +69,7 @@ struct rv_hostlink {
 	rv_time single;
 	struct rv_blame *blames;
 	struct rv_arena tables, recipes;
+	const char *const *variables, *const *dropped; /* the sandbox's; NULL: none */
 	/* after attach */
 	struct ev_loop *loop;
 	struct rv_reaper *reaper;

@@ -274,13 +274,26 @@ static bool make_room(struct rv_hostlink *h)
 	return true;
 }
 
+static void forget_instances(struct rv_hostlink *h)
+{
+	for (size_t i = 0; i < h->slot_count; i++)
+		if (h->slots[i])
+			h->slots[i]->known = 0;
+}
+
+void rv_hostlink_variables(
+	struct rv_hostlink *h, const char *const *variables, const char *const *dropped)
+{
+	h->variables = variables;
+	h->dropped = dropped;
+	forget_instances(h);
+}
+
 void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf)
 {
 	h->conf = conf;
 	make_room(h); /* if not now, then at the first call */
-	for (size_t i = 0; i < h->slot_count; i++)
-		if (h->slots[i])
-			h->slots[i]->known = 0;
+	forget_instances(h);
 	for (struct rv_blame *b = h->blames; b; b = b->next) {
 		if (!b->disabled)
 			continue;

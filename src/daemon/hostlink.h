@@ -65,6 +65,11 @@ void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_r
 void rv_hostlink_inspect(struct rv_hostlink *h, struct ev_loop *loop, struct rv_reaper *reaper,
 	const struct rv_conf *conf, const struct rv_hostlink_ops *ops, void *ctx);
 void rv_hostlink_conf(struct rv_hostlink *h, const struct rv_conf *conf);
+/* What the sandbox was given: in the environments that rehearsals and hooks see from now on, and, with the names of those that
+   are not there any more, what the hook update tells. Both NULL-terminated, or NULL; they must stay until they are
+   replaced. */
+void rv_hostlink_variables(
+	struct rv_hostlink *h, const char *const *variables, const char *const *dropped);
 
 /* What hooks of the service see from the next call on: another service than the conf's, under the same id, which must
    stay until it is replaced. NULL: the conf's again. No call of it may be in flight. */

@@ -39,9 +39,9 @@ bool rv_channel_post(struct rv_channel *c, const struct rv_hp_msg *m);
 
 /* ---- hostvalues.c: conf <-> wire ---- */
 
-/* False: out of memory. Points into conf and the arena. */
-bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
-	struct rv_hp_instance *to);
+/* variables: the sandbox's, or NULL. False: out of memory. Points into conf, variables and the arena. */
+bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s,
+	const char *const *variables, struct rv_arena *a, struct rv_hp_instance *to);
 /* Adds what check is told of the services that it depends on. */
 bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
 	struct rv_hp_instance *to);

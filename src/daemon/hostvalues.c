@@ -28,13 +28,14 @@ static enum rv_from from_of(const struct rv_option *o)
 	return o->from == RV_FROM_START ? RV_FROM_YAML : o->from;
 }
 
-bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, struct rv_arena *a,
-	struct rv_hp_instance *to)
+bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s,
+	const char *const *variables, struct rv_arena *a, struct rv_hp_instance *to)
 {
 	struct rv_hp_option *o = rv_arena_array(a, s->option_count, sizeof(*o));
 	struct rv_hp_listener *l = rv_arena_array(a, s->listen_count, sizeof(*l));
+	struct rv_environ env;
 
-	if (!o || !l)
+	if (!o || !l || !rv_conf_environ(s, variables, a, &env))
 		return false;
 	for (size_t i = 0; i < s->option_count; i++)
 		o[i] = (struct rv_hp_option){
@@ -54,7 +55,7 @@ bool rv_host_instance(const struct rv_conf *conf, const struct rv_service *s, st
 		.plugin = s->plugin,
 		.service = s->name,
 		.command = s->command,
-		.env = s->env,
+		.env = env.list,
 		.options = o,
 		.option_count = (uint32_t)s->option_count,
 		.listeners = l,

@@ -31,8 +31,8 @@ static size_t env_count(const char *const *env)
 }
 
 /* The account's own variables replace inherited ones, never those that the file sets. */
-static bool env_account(const struct rv_service *s, const struct rv_account *a, const char **env,
-	size_t *n, struct rv_arena *arena)
+static bool env_account(const struct rv_service *s, size_t inherited, const struct rv_account *a,
+	const char **env, size_t *n, struct rv_arena *arena)
 {
 	const char *const names[] = {"HOME", "USER", "LOGNAME", "SHELL"};
 	const char *const values[] = {a->home, a->name, a->name, a->shell};
@@ -42,7 +42,7 @@ static bool env_account(const struct rv_service *s, const struct rv_account *a, 
 	for (size_t i = 0; i < 4; i++) {
 		size_t at = env_find(env, names[i], strlen(names[i]));
 
-		if (!values[i] || (at < *n && at >= s->env_inherited))
+		if (!values[i] || (at < *n && at >= inherited))
 			continue;
 		env[at] = rv_arena_fmt(arena, "%s=%s", names[i], values[i]);
 		if (!env[at])
@@ -53,20 +53,25 @@ static bool env_account(const struct rv_service *s, const struct rv_account *a, 
 	return true;
 }
 
-const char *const *rv_lifeenv_base(
-	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena)
+const char *const *rv_lifeenv_base(const struct rv_service *s, const struct rv_account *who,
+	const char *const *variables, struct rv_arena *arena, size_t *weak)
 {
-	size_t n = env_count(s->env);
+	struct rv_environ all;
 	const char **env;
+	size_t n;
 
-	if (s->env && !s->user) /* nothing comes to what the file says */
-		return s->env;
+	if (!rv_conf_environ(s, variables, arena, &all))
+		return NULL;
+	*weak = all.recipe;
+	if (all.list && !s->user) /* nothing comes to what the file says */
+		return all.list;
+	n = env_count(all.list);
 	env = rv_arena_array(arena, n + 4 + 1, sizeof(*env));
 	if (!env)
 		return NULL;
-	if (s->env)
-		memcpy(env, s->env, n * sizeof(*env));
-	return env_account(s, who, env, &n, arena) ? env : NULL;
+	if (all.list)
+		memcpy(env, all.list, n * sizeof(*env));
+	return env_account(s, all.inherited, who, env, &n, arena) ? env : NULL;
 }
 
 bool rv_lifeenv_listen(
@@ -85,8 +90,7 @@ bool rv_lifeenv_listen(
 	return !arena->full;
 }
 
-void rv_lifeenv_add_recipe(
-	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n)
+void rv_lifeenv_add_recipe(size_t weak, const struct rv_recipe *r, const char **env, size_t *n)
 {
 	for (size_t i = 0; r && r->env && r->env[i]; i++) {
 		const char *eq = strchr(r->env[i], '=');
@@ -95,7 +99,7 @@ void rv_lifeenv_add_recipe(
 		if (!eq)
 			continue;
 		at = env_find(env, r->env[i], (size_t)(eq - r->env[i]));
-		if (at < *n && at >= s->env_weak)
+		if (at < *n && at >= weak)
 			continue;
 		env[at] = r->env[i];
 		if (at == *n)
@@ -103,7 +107,7 @@ void rv_lifeenv_add_recipe(
 	}
 }
 
-bool rv_lifeenv_begin(struct rv_lifeenv *env, const struct rv_service *s, const char *const *base,
+bool rv_lifeenv_begin(struct rv_lifeenv *env, size_t weak, const char *const *base,
 	const char *const listen[RV_LISTEN_VARS], const struct rv_recipe *r)
 {
 	size_t n = env_count(base), more = r ? env_count(r->env) : 0;
@@ -116,7 +120,7 @@ bool rv_lifeenv_begin(struct rv_lifeenv *env, const struct rv_service *s, const 
 	for (size_t i = 0; i < RV_LISTEN_VARS && listen[i]; i++)
 		env->vars[n++] = listen[i];
 	env->n = n;
-	rv_lifeenv_add_recipe(s, r, env->vars, &env->n);
+	rv_lifeenv_add_recipe(weak, r, env->vars, &env->n);
 	return true;
 }
 

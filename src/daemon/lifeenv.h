@@ -8,16 +8,16 @@
 
 #define RV_LISTEN_VARS 3 /* LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID */
 
-/* The environment of every life and command of s, but for the mark, in the arena. NULL: memory was refused. */
-const char *const *rv_lifeenv_base(
-	const struct rv_service *s, const struct rv_account *who, struct rv_arena *arena);
+/* The environment of every life and command of s, but for the mark, in the arena. variables: the sandbox's, or NULL. *weak: the
+   first so many may be replaced by a recipe's. NULL: memory was refused. */
+const char *const *rv_lifeenv_base(const struct rv_service *s, const struct rv_account *who,
+	const char *const *variables, struct rv_arena *arena, size_t *weak);
 /* LISTEN_FDS and its kind, for lives alone: commands get no listener. All NULL when it has none. The pid is filled in by the
    spawn. */
 bool rv_lifeenv_listen(
 	const struct rv_service *s, const char *vars[RV_LISTEN_VARS], struct rv_arena *arena);
-/* Puts a recipe's additions into env, which has room for them; they lose to what the file sets. */
-void rv_lifeenv_add_recipe(
-	const struct rv_service *s, const struct rv_recipe *r, const char **env, size_t *n);
+/* Puts a recipe's additions into env, which has room for them; they lose to what the file sets: all but the first `weak`. */
+void rv_lifeenv_add_recipe(size_t weak, const struct rv_recipe *r, const char **env, size_t *n);
 
 /* That of one life, for the time of its spawn. The strings are others'. */
 struct rv_lifeenv {
@@ -25,7 +25,7 @@ struct rv_lifeenv {
 	size_t n;
 };
 /* base, and on it the listeners and the recipe's additions (NULL: none). False: memory was refused. */
-bool rv_lifeenv_begin(struct rv_lifeenv *env, const struct rv_service *s, const char *const *base,
+bool rv_lifeenv_begin(struct rv_lifeenv *env, size_t weak, const char *const *base,
 	const char *const listen[RV_LISTEN_VARS], const struct rv_recipe *r);
 /* One more NAME=VALUE; it replaces the variable, whoever set it. There is room for two. */
 void rv_lifeenv_put(struct rv_lifeenv *env, const char *entry);

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "daemon/checkup.h"
+#include "daemon/envsource.h"
 #include "sys/fd.h"
 
 extern char **environ;
@@ -78,10 +79,15 @@ static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struc
 	struct rv_err e;
 	bool good = false;
 
+	if (l->variables && l->variables->count)
+		conf->variables = (const char *const *)l->variables->list;
+	rv_hostlink_variables(host, conf->variables, NULL);
 	if (!rv_hostlink_rehearse(host, conf, &recipes, &e))
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
 		good = rv_conf_plan(conf, recipes, c);
+	if (good)
+		rv_envsource_check(l->variables, conf, c);
 	inspect(l, conf, host, recipes, c);
 	if (good && !c->errors)
 		return conf;

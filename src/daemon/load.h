@@ -5,6 +5,7 @@
 #include "conf/conf.h"
 #include "daemon/engine.h"
 #include "daemon/hostlink.h"
+#include "wire/variables.h"
 
 struct rv_load {
 	const char *const *paths; /* -c, NULL-terminated; NULL: the default places */
@@ -15,6 +16,7 @@ struct rv_load {
 	rv_time limit; /* for the latter; 0: as it is by itself */
 	const char *
 		init; /* a program that must be executable, too: what the image starts as PID 1; or NULL */
+	const struct rv_variables *variables; /* that the sandbox is given; NULL: none are known */
 	int *ended; /* set to the signal that ended the check early */
 };
 

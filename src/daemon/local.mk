@@ -5,6 +5,9 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/because.c src/daemon/because.h \
 	src/daemon/booted.c src/daemon/ending.c \
 	src/daemon/endreport.c src/daemon/endreport.h \
+	src/daemon/envchange.c src/daemon/envchange.h \
+	src/daemon/envset.c src/daemon/envset.h \
+	src/daemon/envsource.c src/daemon/envsource.h \
 	src/daemon/given.c src/daemon/given.h \
 	src/daemon/hands.c src/daemon/hands.h \
 	src/daemon/lifeenv.c src/daemon/lifeenv.h \
@@ -83,6 +86,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/control.c src/daemon/control.h src/daemon/ctl.h \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
 	src/daemon/ctldoor.c \
+	src/daemon/ctlenv.c \
 	src/daemon/ctlevents.c \
 	src/daemon/ctlgive.c \
 	src/daemon/ctlpause.c \

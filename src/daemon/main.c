@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "daemon/control.h"
 #include "daemon/engine.h"
+#include "daemon/envsource.h"
 #include "daemon/herald.h"
 #include "daemon/load.h"
 #include "daemon/outlet.h"
@@ -41,13 +42,15 @@ struct words { /* the command line */
 	bool json;
 	const char *init; /* NULL: none was named */
 	rv_time limit; /* 0: none was named */
+	const char *environment; /* of run, check and plan; NULL: none was named */
 };
 
 static const char usage[] =
-	"usage: reeve [-v | -q] [-c PATH]... [--plugin-dir DIR] [-- COMMAND [ARG...]]\n"
-	"       reeve check [-c PATH]... [--plugin-dir DIR] [--init PROGRAM] [--timeout T] "
-	"[--json] [-- COMMAND...]\n"
-	"       reeve plan [-c PATH]... [--plugin-dir DIR] [-- COMMAND...]\n"
+	"usage: reeve [-v | -q] [-c PATH]... [--plugin-dir DIR] [--environment FILE] "
+	"[-- COMMAND [ARG...]]\n"
+	"       reeve check [-c PATH]... [--plugin-dir DIR] [--environment FILE] [--init PROGRAM]\n"
+	"                   [--timeout T] [--json] [-- COMMAND...]\n"
+	"       reeve plan [-c PATH]... [--plugin-dir DIR] [--environment FILE] [-- COMMAND...]\n"
 	"       reeve version\n"
 	"\n"
 	"Starts the services of a YAML graph in order, proves them ready, and stops them in "
@@ -57,6 +60,9 @@ static const char usage[] =
 	"                     (default: " RV_CONFIG_DIR
 	"/reeve.yaml, then reeve.d/*.yaml beside it)\n"
 	"  --plugin-dir DIR   where NAME.so of each plugin is (default: " RV_PLUGIN_DIR ")\n"
+	"  --environment FILE what the sandbox is created with: a JSON object that has envVars (or "
+	"envs), an object\n"
+	"                     of strings; - is stdin (default: REEVE_CREATE_ENVIRONMENT, as JSON)\n"
 	"  -v, -q             log every change of state; log nothing but warnings and errors\n"
 	"  -- COMMAND         the last service; signals go to it, its exit status is ours\n"
 	"check validates all that can be validated without starting; plan prints what would run.\n"
@@ -141,6 +147,8 @@ static bool read_word(char **argv, int *i, struct words *w)
 			w->paths[w->path_count++] = value;
 	} else if (takes_value(word, "--plugin-dir", argv, i, &value)) {
 		w->plugin_dir = value;
+	} else if (takes_value(word, "--environment", argv, i, &value)) {
+		w->environment = value;
 	} else if (w->verb == VERB_CHECK && takes_value(word, "--init", argv, i, &value)) {
 		w->init = value;
 	} else if (w->verb == VERB_CHECK && takes_value(word, "--timeout", argv, i, &value)) {
@@ -344,8 +352,9 @@ static int run_loop(struct ev_loop *loop, struct rv_engine *g, const struct rv_l
 	return status;
 }
 
+/* variables: taken over. */
 static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_load *files,
-	const sigset_t *set)
+	struct rv_variables *variables, const sigset_t *set)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_NOENV);
 	struct rv_buf last_line = {0};
@@ -363,6 +372,9 @@ static int run(struct rv_conf *conf, struct rv_hostlink *host, const struct rv_l
 	g = rv_engine_create(loop, conf, host, &e);
 	if (!g) {
 		status = say_failed(&e);
+	} else if (!rv_engine_variables(g, variables, &e)) {
+		status = say_failed(&e);
+		rv_engine_destroy(g);
 	} else {
 		status = run_loop(loop, g, files, set, &last_line);
 		rv_engine_destroy(g);
@@ -389,16 +401,16 @@ static int show_plan(struct rv_conf *conf, struct rv_hostlink *host)
 	return 0;
 }
 
-static int check(const struct words *w, const struct rv_load *files, struct rv_hostlink *host)
+static int check(const struct words *w, const struct rv_load *files, struct rv_hostlink *host,
+	struct rv_complaints *c)
 {
-	struct rv_complaints c = {0};
-	struct rv_conf *conf = rv_load_conf(files, host, NULL, &c);
+	struct rv_conf *conf = rv_load_conf(files, host, NULL, c);
 	int status;
 
-	if (!conf && !c.errors)
-		rv_complain(&c, (struct rv_place){.file = ""},
+	if (!conf && !c->errors)
+		rv_complain(c, (struct rv_place){.file = ""},
 			"cannot read the configuration: out of memory");
-	status = rv_load_verdict(&c, conf ? conf->plan->present : 0, w->json, *files->ended);
+	status = rv_load_verdict(c, conf ? conf->plan->present : 0, w->json, *files->ended);
 	if (!status && !w->json) {
 		struct rv_buf text = {0};
 
@@ -406,19 +418,19 @@ static int check(const struct words *w, const struct rv_load *files, struct rv_h
 		fputs(rv_buf_text(&text), stdout);
 		rv_buf_fini(&text);
 	}
-	rv_complaints_fini(&c);
 	rv_conf_destroy(conf);
 	rv_hostlink_destroy(host);
 	return status;
 }
 
 /* The host is forked before anything is read, so that it loads plugins while we read. */
-static int load_and_act(const struct words *w, const sigset_t *set)
+static int load_and_act(const struct words *w, struct rv_variables *variables, const sigset_t *set)
 {
 	bool checks = w->verb == VERB_CHECK;
 	int ended = 0;
 	struct rv_load files = {w->path_count ? w->paths : NULL, w->plugin_dir,
-		(const char *const *)w->command, checks, checks, w->limit, w->init, &ended};
+		(const char *const *)w->command, checks, checks, w->limit, w->init, variables,
+		&ended};
 	struct rv_complaints c = {0};
 	struct rv_hostlink *host;
 	struct rv_conf *conf;
@@ -428,14 +440,19 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 	if (!rv_hostlink_fork(rv_host_run, &host, &e))
 		return say_failed(&e);
 	rv_spawn_prepare();
-	if (checks)
-		return check(w, &files, host);
+	rv_envsource_read(w->environment, variables, &c);
+	if (checks) {
+		status = check(w, &files, host, &c);
+		rv_complaints_fini(&c);
+		return status;
+	}
 	conf = rv_load_conf(&files, host, NULL, &c);
 	rv_load_print(&c);
 	status = c.errors ? EXIT_CONFIG : 0;
 	rv_complaints_fini(&c);
 	if (conf)
-		return w->verb == VERB_RUN ? run(conf, host, &files, set) : show_plan(conf, host);
+		return w->verb == VERB_RUN ? run(conf, host, &files, variables, set)
+					   : show_plan(conf, host);
 	rv_hostlink_destroy(host);
 	if (!status)
 		fputs("reeve: cannot read the configuration: out of memory\n", stderr);
@@ -444,6 +461,7 @@ static int load_and_act(const struct words *w, const sigset_t *set)
 
 int main(int argc, char **argv)
 {
+	struct rv_variables variables = {0};
 	struct words w = {0};
 	sigset_t set;
 	int status = EXIT_USAGE;
@@ -457,8 +475,9 @@ int main(int argc, char **argv)
 		if (w.verb == VERB_HELP || w.verb == VERB_VERSION)
 			fputs(w.verb == VERB_HELP ? usage : "reeve " PACKAGE_VERSION "\n", stdout);
 		else
-			status = load_and_act(&w, &set);
+			status = load_and_act(&w, &variables, &set);
 	}
+	rv_variables_fini(&variables);
 	free(w.paths);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* The inside of the engine, for its files: heard.c (events in), deeds.c (actions out), engine.c (the turn), booted.c and ending.c
- * (verdicts), view.c and because.c (looks), given.c (options of one request). Nobody else includes it. */
+ * (verdicts), view.c and because.c (looks), given.c (options of one request), envchange.c (other variables). Nobody else includes it. */
 #ifndef DAEMON_PUMP_H
 #define DAEMON_PUMP_H
 
@@ -51,6 +51,7 @@ struct rv_engine {
 	struct rv_reload *reload; /* under way: what is to go is being stopped; NULL: none */
 	uint64_t reloads; /* that were begun */
 	bool retired; /* all of that is gone */
+	struct rv_envchange *change; /* of the sandbox's variables, under way; NULL: none */
 	char look_why[1024];
 };
 

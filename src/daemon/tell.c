@@ -183,6 +183,7 @@ void rv_tell_why(
 	case RV_WHY_OPERATOR:
 	case RV_WHY_RECREATE:
 	case RV_WHY_RELOAD:
+	case RV_WHY_ENVIRONMENT:
 	case RV_WHY_ROLLBACK:
 	case RV_WHY_SHUTDOWN:
 	case RV_WHY_BOOT_TIMEOUT:

@@ -313,7 +313,7 @@ static void leave(struct rv_conn *c, const struct rv_request *r)
 
 /* --- dispatch ---------------------------------------------------------------------------------- */
 
-static void act(struct rv_conn *c, const struct rv_request *r)
+static void act(struct rv_conn *c, struct rv_request *r)
 {
 	switch (r->verb) {
 	case RV_VERB_STATUS: status(c, r); break;
@@ -326,6 +326,7 @@ static void act(struct rv_conn *c, const struct rv_request *r)
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME: rv_verb_pause(c, r); break;
 	case RV_VERB_RELOAD: rv_verb_reload(c, r); break;
+	case RV_VERB_ENV: rv_verb_env(c, r); break;
 	case RV_VERB_LOGS: rv_logs(c, r); break;
 	case RV_VERB_WHY: rv_why(c, r); break;
 	case RV_VERB_EVENTS: rv_events(c, r); break;

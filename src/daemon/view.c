@@ -96,6 +96,11 @@ bool rv_engine_is_settled(const struct rv_engine *g)
 	return !g->queued && rv_core_deadline(g->core) > 0;
 }
 
+const struct rv_envset *rv_engine_env(const struct rv_engine *g)
+{
+	return g->world.set;
+}
+
 rv_time rv_engine_started(const struct rv_engine *g)
 {
 	return g->began;

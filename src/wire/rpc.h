@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/lists.h"
+#include "wire/variables.h"
 
 #define RV_RPC_LINE_MAX 65536 /* bytes of one request */
 #define RV_RPC_ID_MAX	160 /* bytes of one id as JSON */
@@ -31,6 +32,7 @@
 	X(RV_VERB_PAUSE, "pause", false)     \
 	X(RV_VERB_RESUME, "resume", false)   \
 	X(RV_VERB_RELOAD, "reload", false)   \
+	X(RV_VERB_ENV, "env", false)         \
 	X(RV_VERB_LOGS, "logs", false)       \
 	X(RV_VERB_CHECK, "check", false)     \
 	X(RV_VERB_PLAN, "plan", false)       \
@@ -103,6 +105,9 @@ struct rv_request {
 	uint32_t lines; /* logs, events: 0: all that is kept */
 	struct rv_rpc_option *options; /* start, restart: of the one service that is named */
 	size_t option_count;
+	struct rv_variables *variables; /* env: to be set; NULL: it is only looked at */
+	bool replace; /* env: all others go */
+	bool show_values; /* env */
 	enum rv_rpc_until until;
 };
 

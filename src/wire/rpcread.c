@@ -120,6 +120,25 @@ static bool read_options(const cJSON *item, struct rv_request *r, struct rv_rpc_
 	return true;
 }
 
+/* All that is wrong with them in one sentence. */
+static bool read_environment(const cJSON *item, struct rv_request *r, struct rv_rpc_error *e)
+{
+	struct rv_buf why = {0};
+	bool fine;
+
+	r->variables = calloc(1, sizeof(*r->variables));
+	if (!r->variables)
+		return rv_rpc_fail(e, RV_RPC_INTERNAL, "out of memory");
+	fine = rv_variables_read_map(r->variables, item, &why);
+	for (size_t i = 0; i < why.len; i++)
+		if (why.data[i] == '\n')
+			why.data[i] = ';';
+	if (!fine)
+		rv_rpc_fail(e, RV_RPC_PARAMS, "%s", rv_buf_text(&why));
+	rv_buf_fini(&why);
+	return fine;
+}
+
 static bool read_until(const cJSON *item, struct rv_request *r, struct rv_rpc_error *e)
 {
 	static const char *const words[] = {"ready", "stopped", "exited"};
@@ -160,6 +179,9 @@ enum param {
 	P_LINES,
 	P_FOLLOW,
 	P_OPTIONS,
+	P_ENVIRONMENT,
+	P_REPLACE,
+	P_SHOW_VALUES,
 	P_COUNT
 };
 
@@ -174,6 +196,9 @@ static const char *const param_names[P_COUNT] = {
 	[P_LINES] = "lines",
 	[P_FOLLOW] = "follow",
 	[P_OPTIONS] = "options",
+	[P_ENVIRONMENT] = "environment",
+	[P_REPLACE] = "replace",
+	[P_SHOW_VALUES] = "show_values",
 };
 
 #define BIT(p) (1u << (p))
@@ -191,6 +216,8 @@ static const unsigned verb_params[RV_VERB_COUNT] = {
 	[RV_VERB_PAUSE] = BIT(P_NAMES) | BIT(P_GENERATION),
 	[RV_VERB_RESUME] = BIT(P_NAMES) | BIT(P_GENERATION),
 	[RV_VERB_RELOAD] = BIT(P_NO_WAIT) | BIT(P_TIMEOUT),
+	[RV_VERB_ENV] = BIT(P_NAMES) | BIT(P_TIMEOUT) | BIT(P_ENVIRONMENT) | BIT(P_REPLACE) |
+		BIT(P_SHOW_VALUES),
 	[RV_VERB_LOGS] = BIT(P_NAMES) | BIT(P_LINES) | BIT(P_FOLLOW),
 };
 
@@ -208,6 +235,9 @@ static bool read_param(
 	case P_SIGNAL: return read_signal(item, r, e);
 	case P_UNTIL: return read_until(item, r, e);
 	case P_OPTIONS: return read_options(item, r, e);
+	case P_ENVIRONMENT: return read_environment(item, r, e);
+	case P_REPLACE: return read_bool(item, &r->replace, e);
+	case P_SHOW_VALUES: return read_bool(item, &r->show_values, e);
 	case P_TIMEOUT:
 		ok = r->has_timeout = read_count(item, TIMEOUT_MAX, &v, e);
 		r->timeout = (rv_time)v * NS_PER_MS;
@@ -274,6 +304,12 @@ static bool check_request(const struct rv_request *r, struct rv_rpc_error *e)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "signal needs a signal and names");
 	if (r->has_generation && r->name_count != 1)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "generation needs exactly one name");
+	if (r->verb == RV_VERB_ENV && r->name_count > 1)
+		return rv_rpc_fail(e, RV_RPC_PARAMS, "env shows the environment of one service");
+	if (r->variables ? r->name_count || r->show_values
+			 : r->replace || (r->verb == RV_VERB_ENV && r->has_timeout))
+		return rv_rpc_fail(e, RV_RPC_PARAMS,
+			"environment goes with replace and timeout_ms, names with show_values");
 	if (r->options && r->name_count != 1)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "options need exactly one name");
 	return true;
@@ -369,8 +405,12 @@ void rv_request_fini(struct rv_request *r)
 	if (r->names && r->names != r->few)
 		free(r->names);
 	free(r->options);
+	if (r->variables)
+		rv_variables_fini(r->variables);
+	free(r->variables);
 	cJSON_Delete(r->tree);
 	r->tree = NULL;
 	r->names = NULL;
 	r->options = NULL;
+	r->variables = NULL;
 }

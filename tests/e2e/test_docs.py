@@ -164,6 +164,7 @@ def test_each_example_is_accepted_word_by_word(once, tmp_path):
 # A key that stands at two places: why it is not the same thing said twice.
 SAME_WORD = {
     "environment": "of all services, and of one that overrides it",
+    "environment-file": "of all services, and of one that overrides it",
     "log": "defaults of all services, and of one that overrides it",
     "file": "of a log, and what shows readiness",
     "timeout": "of readiness, of health, of each step of a stop",

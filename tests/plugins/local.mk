@@ -108,6 +108,12 @@ tests_plugins_moody_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugins_moody_so_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugins_moody_so_LDFLAGS = $(PLUGIN_LINK)
 
+check_PROGRAMS += tests/plugins/taker.so
+tests_plugins_taker_so_SOURCES = tests/plugins/taker.c
+tests_plugins_taker_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugins_taker_so_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugins_taker_so_LDFLAGS = $(PLUGIN_LINK)
+
 check_PROGRAMS += tests/plugins/slowhttp.so
 tests_plugins_slowhttp_so_SOURCES = tests/plugins/slowhttp.c
 tests_plugins_slowhttp_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
@@ -118,7 +124,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/hostlink
 tests_unit_hostlink_SOURCES = tests/unit/hostlink.c tests/unit/server.h
 tests_unit_hostlink_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_hostlink_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/wire/libwire.a \
+tests_unit_hostlink_LDADD = src/daemon/libdaemon.a src/host/libhost.a src/conf/libconf.a src/wire/libwire.a \
 	src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
 TESTS += tests/unit/hostlink
 

@@ -28,6 +28,8 @@
 #include "daemon/because.h"
 #include "daemon/capture.h"
 #include "daemon/control.h"
+#include "daemon/envchange.h"
+#include "daemon/envset.h"
 #include "daemon/ident.h"
 #include "daemon/reload.h"
 #include "sys/clock.h"
@@ -283,6 +285,38 @@ void rv_engine_give_drop(struct rv_engine *g, rv_id id)
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 {
 	g->stopped_by[id] = uid;
+}
+
+/* What is done about other variables is tested with a real engine. */
+bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
+	rv_time within, rv_env_done *done, void *arg, struct rv_err *e)
+{
+	(void)g, (void)replace, (void)within, (void)done, (void)arg;
+	rv_variables_fini(variables);
+	return rv_fail(e, RV_ERR_REFUSED, "not here");
+}
+
+bool rv_env_changes(const struct rv_engine *g)
+{
+	(void)g;
+	return false;
+}
+
+void rv_env_disown(struct rv_engine *g)
+{
+	(void)g;
+}
+
+const struct rv_envset *rv_engine_env(const struct rv_engine *g)
+{
+	(void)g;
+	return NULL;
+}
+
+const char *const *rv_envset_list(const struct rv_envset *s)
+{
+	(void)s;
+	return NULL;
 }
 
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)

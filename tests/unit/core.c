@@ -164,6 +164,8 @@ static void the_parts_of_a_start_are_told_while_and_after_it_lives(void **state)
 		struct rv_event e;
 		uint32_t spawn_us, proof_us, init_us; /* afterwards */
 	} steps[] = {
+		{RV_SEC, {.kind = RV_EV_INFORM, .id = RV_NO_ID}, RV_NOT_YET, RV_NOT_YET,
+			RV_NOT_YET},
 		{RV_SEC, {.kind = RV_EV_BOOT, .id = RV_NO_ID}, RV_NOT_YET, RV_NOT_YET, RV_NOT_YET},
 		{RV_SEC + 2 * RV_MS, {.kind = RV_EV_SPAWNED, .generation = 1}, 2000, RV_NOT_YET,
 			RV_NOT_YET},

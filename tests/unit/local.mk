@@ -111,7 +111,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/control
 tests_unit_control_SOURCES = tests/unit/control.c
 tests_unit_control_CFLAGS = $(UNIT_CFLAGS) $(CJSON_CFLAGS)
-tests_unit_control_LDADD = src/daemon/libdaemon.a src/wire/libwire.a src/sys/libsys.a \
+tests_unit_control_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/wire/libwire.a src/sys/libsys.a \
 	src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS) $(EV_LIBS)
 TESTS += tests/unit/control
 endif

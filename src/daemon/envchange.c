@@ -1,0 +1,457 @@
+/* A change of the sandbox's variables: see envchange.h. */
+#include "daemon/envchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "daemon/ctljudge.h"
+#include "daemon/envset.h"
+#include "daemon/pump.h"
+#include "daemon/say.h"
+#include "sys/clock.h"
+
+#define BACK_LIMIT (10 * RV_SEC) /* to tell what was before, whatever bound the asker has */
+#define RENEW_MORE (30 * RV_SEC) /* and to restart what had been restarted */
+
+enum step { TELL, RENEW, TELL_BACK, RENEW_BACK };
+
+struct rv_envchange {
+	enum step step;
+	struct rv_envset
+		*other; /* TELL, RENEW: that of before; later: the one that was not taken */
+	bool failed, late;
+	rv_id spoke; /* whose reason is the last in `why` */
+	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
+	struct rv_buf told, renewed;
+	struct rv_entry *renewing; /* of the present step */
+	size_t count;
+	ev_timer timer;
+	rv_env_done *done; /* NULL: nobody waits any more */
+	void *arg;
+};
+
+static bool goes_back(const struct rv_envchange *c)
+{
+	return c->step >= TELL_BACK;
+}
+
+/* ---- what is said ---- */
+
+static void name(struct rv_buf *to, const struct rv_engine *g, rv_id id)
+{
+	rv_buf_fmt(to, "%s%s", to->len ? ", " : "", rv_pump_name(g, id));
+}
+
+static void blame(struct rv_engine *g, rv_id id, const char *why)
+{
+	struct rv_envchange *c = g->change;
+	struct rv_buf *to = goes_back(c) ? &c->undone : &c->why;
+
+	c->spoke = id;
+	rv_buf_fmt(to, "%s%s: %s", to->len ? "; " : "", rv_pump_name(g, id), why);
+}
+
+/* Reasons may repeat values of both sets. */
+void rv_env_refused(struct rv_engine *g, rv_id id, const char *why)
+{
+	if (g->change)
+		blame(g, id, why);
+}
+
+void rv_env_told(struct rv_engine *g, const struct rv_action *a)
+{
+	struct rv_envchange *c = g->change;
+
+	if (!c)
+		return;
+	if (a->verdict == RV_OK) {
+		if (!goes_back(c))
+			name(&c->told, g, a->id);
+		return;
+	}
+	c->failed = true;
+	if (c->spoke != a->id)
+		blame(g, a->id, "it ended, or its plugin was disabled, before it had taken them");
+	c->spoke = RV_NO_ID;
+}
+
+/* ---- the set in force ---- */
+
+static void put_in_force(struct rv_engine *g)
+{
+	rv_hostlink_variables(g->world.host, rv_envset_list(g->world.set),
+		g->world.set ? g->world.set->dropped : NULL);
+	g->conf->variables = rv_envset_list(g->world.set);
+}
+
+/* False: memory was refused; all services have what they had. */
+static bool exchange(struct rv_engine *g, struct rv_envset **set)
+{
+	struct rv_envset *was = g->world.set;
+	bool fine = true;
+
+	g->world.set = *set;
+	for (rv_id id = 0; fine && id < g->slots; id++)
+		fine = !g->hands[id].service || rv_hands_renew(&g->hands[id], &g->world);
+	if (!fine) {
+		g->world.set = was;
+		for (rv_id id = 0; id < g->slots; id++)
+			if (g->hands[id].service)
+				rv_hands_renew(&g->hands[id], &g->world);
+		return false;
+	}
+	*set = was;
+	put_in_force(g);
+	return true;
+}
+
+void rv_env_begin(struct rv_engine *g)
+{
+	if (!rv_envset_list(g->world.set))
+		return;
+	put_in_force(g);
+	rv_pump_verdict(g, RV_EV_INFORM, RV_NO_ID, 0, RV_HOOK_UPDATE, RV_OK);
+}
+
+/* ---- the steps ---- */
+
+static void push_inform(struct rv_engine *g, rv_time within)
+{
+	rv_engine_push(g,
+		&(struct rv_event){.kind = RV_EV_INFORM,
+			.verdict = rv_envset_list(g->world.set) ? RV_OK : RV_FAIL,
+			.id = RV_NO_ID,
+			.exit = RV_EXIT_UNKNOWN,
+			.time = within});
+}
+
+static void finish(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+	bool done = !goes_back(c);
+	struct rv_envdone how = {.done = done, .late = c->late, .set = g->world.set};
+
+	ev_timer_stop(g->world.loop, &c->timer);
+	if (!done && c->undone.len)
+		rv_buf_fmt(&c->why, "; could not be undone: %s", rv_buf_text(&c->undone));
+	how.why = rv_buf_text(&c->why);
+	how.told = rv_buf_text(&c->told);
+	how.renewed = rv_buf_text(&c->renewed);
+	g->change = NULL; /* the next one may begin from inside */
+	if (!done)
+		rv_say(RV_ERROR, NULL, "the environment was not changed: %s", how.why);
+	if (c->done)
+		c->done(c->arg, &how);
+	rv_envset_destroy(c->other);
+	rv_buf_fini(&c->why);
+	rv_buf_fini(&c->undone);
+	rv_buf_fini(&c->told);
+	rv_buf_fini(&c->renewed);
+	free(c->renewing);
+	free(c);
+}
+
+static void set_timer(struct rv_engine *g, rv_time within)
+{
+	ev_timer *t = &g->change->timer;
+
+	ev_timer_stop(g->world.loop, t);
+	ev_now_update(g->world.loop);
+	ev_timer_set(t, (double)within / 1e9, 0.);
+	ev_timer_start(g->world.loop, t);
+}
+
+/* A hook that was told of the new ones is told the old ones, also the one that refused: nobody knows what it has done. */
+static void go_back(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	c->step = TELL_BACK;
+	c->failed = false;
+	c->spoke = RV_NO_ID;
+	if (c->other)
+		rv_envset_drop(c->other, g->world.set);
+	if (!c->other || !exchange(g, &c->other)) {
+		rv_buf_str(&c->undone, "out of memory");
+		finish(g);
+		return;
+	}
+	push_inform(g, BACK_LIMIT);
+	set_timer(g, BACK_LIMIT + RV_SEC);
+}
+
+static bool is_told_by_hook(const struct rv_service *s)
+{
+	return s->table && (s->table->hooks & ~s->unused & RV_HAS(RV_HOOK_UPDATE)) &&
+		s->type != RV_TASK;
+}
+
+static bool is_alive(enum rv_state s)
+{
+	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY;
+}
+
+/* What has failed with the new ones ran before: it is started again. */
+static void renew(struct rv_engine *g, rv_id id)
+{
+	struct rv_envchange *c = g->change;
+	struct rv_look look = rv_core_look(g->core, id);
+	bool down = look.state == RV_FAILED || look.state == RV_BACKOFF;
+
+	if (!down && !is_alive(look.state))
+		return;
+	c->renewing[c->count++] = (struct rv_entry){.id = id, .before = look.generation};
+	rv_pump_push(g, down ? RV_EV_START : RV_EV_RENEW, id, 0);
+}
+
+/* Who is restarted: it runs, nobody else tells it, and its own environment is another one now. */
+static void begin_renewing(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	c->step = RENEW;
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_service *s = g->hands[id].service;
+
+		if (!s || !s->renews || is_told_by_hook(s) ||
+			!is_alive(rv_core_look(g->core, id).state) ||
+			!rv_envset_differs(s, c->other, g->world.set))
+			continue;
+		name(&c->renewed, g, id);
+		renew(g, id);
+	}
+	if (!c->count)
+		finish(g);
+}
+
+static void renew_back(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+	size_t n = c->count;
+
+	c->step = RENEW_BACK;
+	c->count = 0;
+	for (size_t i = 0; i < n; i++)
+		renew(g, c->renewing[i].id);
+	if (c->count)
+		set_timer(g, RENEW_MORE);
+	else
+		finish(g);
+}
+
+static bool is_untold(const struct rv_engine *g, rv_id id)
+{
+	return g->hands[id].service && (rv_core_look(g->core, id).flags & RV_LOOK_UNTOLD);
+}
+
+static void judge_telling(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	/* one that refuses decides; on the way back all are waited for */
+	if (c->failed && c->step == TELL) {
+		go_back(g);
+		return;
+	}
+	for (rv_id id = 0; id < g->slots; id++)
+		if (is_untold(g, id))
+			return;
+	if (c->step == TELL)
+		begin_renewing(g);
+	else
+		renew_back(g);
+}
+
+static void judge_renewing(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct rv_entry *e = &c->renewing[i];
+
+		if (e->decided)
+			continue;
+		e->outcome = rv_ctl_judge(g, RV_AIM_RESTART, e);
+		e->decided = e->outcome != RV_DONE_YET;
+		if (!e->decided)
+			return;
+		if (e->outcome == RV_DONE_OK)
+			continue;
+		blame(g, e->id, rv_engine_look(g, e->id).detail);
+		if (c->step == RENEW) {
+			go_back(g);
+			return;
+		}
+	}
+	finish(g);
+}
+
+void rv_env_turn(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	if (rv_core_closing(g->core) && !goes_back(c)) {
+		rv_buf_str(&c->why, "reeve is shutting down");
+		c->step = RENEW_BACK;
+		finish(g);
+	} else if (c->step == TELL || c->step == TELL_BACK) {
+		judge_telling(g);
+	} else {
+		judge_renewing(g);
+	}
+}
+
+static void name_the_late(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+
+	if (c->step == TELL || c->step == TELL_BACK) {
+		for (rv_id id = 0; id < g->slots; id++)
+			if (is_untold(g, id))
+				blame(g, id, "it has not answered in time");
+	} else {
+		for (size_t i = 0; i < c->count; i++)
+			if (!c->renewing[i].decided)
+				blame(g, c->renewing[i].id,
+					"it was restarted, and is not ready in time");
+	}
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct rv_engine *g = w->data;
+
+	(void)loop;
+	(void)events;
+	name_the_late(g);
+	if (goes_back(g->change)) {
+		finish(g);
+		return;
+	}
+	g->change->late = true;
+	go_back(g);
+}
+
+/* ---- requests ---- */
+
+/* Somebody who was there before us is not ours to be told or restarted. */
+static bool has_stranger(const struct rv_engine *g, const struct rv_envset *next, struct rv_err *e)
+{
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_service *s = g->hands[id].service;
+
+		if (!s || rv_core_look(g->core, id).state != RV_ADOPTED ||
+			(!is_told_by_hook(s) &&
+				!(s->renews && rv_envset_differs(s, g->world.set, next))))
+			continue;
+		rv_fail(e, RV_ERR_REFUSED,
+			"%s was adopted, and reeve tells its environment only to what it has "
+			"started",
+			s->name);
+		return true;
+	}
+	return false;
+}
+
+static struct rv_envset *make_next(
+	struct rv_engine *g, struct rv_variables *variables, bool replace, struct rv_err *e)
+{
+	struct rv_buf why = {0};
+	struct rv_envset *next = rv_envset_change(g->world.set, variables, replace, &why);
+
+	if (!next || !rv_envset_drop(next, g->world.set)) {
+		rv_fail(e, why.len ? RV_ERR_USAGE : RV_ERR_SYSTEM, "%s",
+			why.len ? rv_buf_text(&why) : "out of memory");
+		rv_envset_destroy(next);
+		next = NULL;
+	}
+	rv_buf_fini(&why);
+	return next;
+}
+
+/* What is before the first change is a set, too: an empty one, to which it is gone back. */
+static bool have_set(struct rv_engine *g)
+{
+	struct rv_variables none = {0};
+
+	if (!g->world.set)
+		g->world.set = rv_envset_create(&none);
+	return g->world.set;
+}
+
+static bool may_change(const struct rv_engine *g, const struct rv_envset *next, struct rv_err *e)
+{
+	if (rv_core_closing(g->core))
+		return rv_fail(e, RV_ERR_REFUSED, "reeve is shutting down");
+	if (next->variables.count && !rv_envset_is_taken(g->conf, false))
+		return rv_fail(e, RV_ERR_REFUSED,
+			"no service takes variables: none has a plugin that tells them (as envd "
+			"has) or says on-environment-change: restart");
+	return !has_stranger(g, next, e);
+}
+
+static struct rv_envchange *create(struct rv_engine *g)
+{
+	struct rv_envchange *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->spoke = RV_NO_ID;
+	ev_init(&c->timer, on_timer);
+	c->timer.data = g;
+	c->renewing = calloc(g->slots + 1, sizeof(*c->renewing));
+	if (c->renewing)
+		return c;
+	free(c);
+	return NULL;
+}
+
+bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
+	rv_time within, rv_env_done *done, void *arg, struct rv_err *e)
+{
+	struct rv_envset *next = make_next(g, variables, replace, e);
+
+	if (!next || !may_change(g, next, e)) {
+		rv_envset_destroy(next);
+		return false;
+	}
+	g->change = have_set(g) ? create(g) : NULL;
+	if (!g->change || !exchange(g, &next)) {
+		if (g->change)
+			free(g->change->renewing);
+		free(g->change);
+		g->change = NULL;
+		rv_envset_destroy(next);
+		return rv_fail(e, RV_ERR_SYSTEM, "out of memory");
+	}
+	g->change->other = next; /* that of before, now */
+	g->change->done = done;
+	g->change->arg = arg;
+	push_inform(g, within);
+	/* hooks have the same bound, and a reason of their own */
+	set_timer(g, within + 50 * RV_MS);
+	return true;
+}
+
+bool rv_env_changes(const struct rv_engine *g)
+{
+	return g->change;
+}
+
+void rv_env_disown(struct rv_engine *g)
+{
+	if (g->change)
+		g->change->done = NULL;
+}
+
+void rv_env_end(struct rv_engine *g)
+{
+	if (g->change) {
+		rv_env_disown(g);
+		g->change->step = RENEW_BACK;
+		finish(g);
+	}
+	rv_envset_destroy(g->world.set);
+	g->world.set = NULL;
+}

@@ -1,0 +1,94 @@
+/* Where create-time variables come from: see envsource.h. */
+#include "daemon/envsource.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/envset.h"
+#include "sys/fd.h"
+
+static bool slurp(int fd, struct rv_buf *to, struct rv_err *e)
+{
+	ssize_t n = 1;
+
+	to->max = RV_VARIABLES_TEXT + 1;
+	while (n) {
+		if (!rv_buf_reserve(to, 4096))
+			return rv_fail(e, RV_ERR_CONFIG, "it has more than %d bytes",
+				RV_VARIABLES_TEXT - 4096);
+		n = read(fd, to->data + to->len, 4096);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rv_fail_errno(e, errno, "cannot read it");
+		to->len += (size_t)n;
+	}
+	return true;
+}
+
+static bool read_all(const char *path, struct rv_buf *to, struct rv_err *e)
+{
+	rv_auto_fd fd = -1;
+
+	if (!strcmp(path, "-"))
+		return slurp(STDIN_FILENO, to, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return rv_fail_errno(e, errno, "cannot open it");
+	return slurp(fd, to, e);
+}
+
+/* One complaint a line; the place is the source. */
+static void complain(struct rv_complaints *c, const char *source, const struct rv_buf *why)
+{
+	for (const char *line = rv_buf_text(why); *line;) {
+		int n = (int)strcspn(line, "\n");
+
+		rv_complain(c, (struct rv_place){.file = source}, "%.*s", n, line);
+		line += n + (line[n] == '\n');
+	}
+}
+
+void rv_envsource_read(const char *path, struct rv_variables *to, struct rv_complaints *c)
+{
+	const char *text = path ? NULL : getenv(RV_ENVSOURCE_VARIABLE);
+	const char *source = !path	 ? RV_ENVSOURCE_VARIABLE
+		: strcmp(path, "-") != 0 ? path
+					 : "the environment from stdin";
+	struct rv_buf bytes = {0}, why = {0};
+	struct rv_err e;
+
+	if (!path && (!text || !*text))
+		return;
+	if (path && !read_all(path, &bytes, &e))
+		rv_complain(c, (struct rv_place){.file = source}, "%s", e.text);
+	else if (!rv_variables_read(to, path ? rv_buf_text(&bytes) : text,
+			 path ? bytes.len : strlen(text), &why)) {
+		complain(c, source, &why);
+		rv_variables_fini(to);
+	}
+	if (bytes.data)
+		explicit_bzero(bytes.data, bytes.room);
+	rv_buf_fini(&bytes);
+	rv_buf_fini(&why);
+}
+
+void rv_envsource_check(
+	const struct rv_variables *v, const struct rv_conf *conf, struct rv_complaints *c)
+{
+	struct rv_buf names = {0};
+
+	if (!v || !v->count || rv_envset_is_taken(conf, true))
+		return;
+	rv_variables_name(v, &names);
+	rv_complain(c, (struct rv_place){.file = ""},
+		"the sandbox is given %s, but no service that is started at boot can take "
+		"variables: "
+		"none has a plugin that tells them (as envd has) or says on-environment-change: "
+		"restart",
+		rv_buf_text(&names));
+	rv_buf_fini(&names);
+}
