@@ -239,7 +239,7 @@ void rv_hostlink_attach(struct rv_hostlink *h, struct ev_loop *loop, struct rv_r
 	rv_reaper_add_helper(reaper, h->channel.pid, rv_link_on_end, h);
 	rv_link_watch(h);
 	for (size_t i = 0; i < conf->service_count; i++)
-		needed |= h->inspecting || rv_host_needed(&conf->services[i]);
+		needed |= h->inspecting || rv_host_needed(&conf->services[i], h->variables);
 	if (!needed)
 		send_away(h);
 	else

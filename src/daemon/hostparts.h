@@ -48,8 +48,8 @@ bool rv_host_peers(const struct rv_conf *conf, const struct rv_service *s, struc
 /* Deep copies into the arena; false: out of memory. */
 bool rv_host_table(const struct rv_hp_table *t, struct rv_arena *a, struct rv_plugin_table *to);
 bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv_recipe *to);
-/* A service that may need the host after the load. */
-bool rv_host_needed(const struct rv_service *s);
+/* A service that may need the host after the load. tells: there are variables to be told. */
+bool rv_host_needed(const struct rv_service *s, bool tells);
 
 /* ---- hostrun.c: REEVE_RUN ---- */
 

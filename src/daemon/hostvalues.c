@@ -140,7 +140,7 @@ bool rv_host_recipe(const struct rv_hp_process *p, struct rv_arena *a, struct rv
 	return fine;
 }
 
-bool rv_host_needed(const struct rv_service *s)
+bool rv_host_needed(const struct rv_service *s, bool tells)
 {
 	uint32_t hooks = s->name && s->table ? s->table->hooks & ~s->unused : 0;
 
@@ -149,8 +149,7 @@ bool rv_host_needed(const struct rv_service *s)
 	if (s->health && (s->health->http_url || s->health->plugin))
 		return true;
 	return s->ready.http_url || (s->ready.plugin && (hooks & RV_HAS(RV_HOOK_PROBE))) ||
-		(hooks &
-			(RV_HAS(RV_HOOK_STOP) | RV_HAS(RV_HOOK_CLEANUP) |
-				RV_HAS(RV_HOOK_UPDATE))) ||
+		(hooks & (RV_HAS(RV_HOOK_STOP) | RV_HAS(RV_HOOK_CLEANUP))) ||
+		(tells && (hooks & RV_HAS(RV_HOOK_UPDATE))) ||
 		((hooks & RV_HAS(RV_HOOK_START)) && !s->argv_is_static);
 }
