@@ -310,7 +310,7 @@ static rv_time bound_of(const struct rv_wait *w, const struct rv_request *r)
 
 rv_time rv_wait_bound(const struct rv_control *k, const struct rv_request *r)
 {
-	rv_time most = ceiling(k);
+	rv_time most = rv_wait_ceiling(k);
 
 	return r->has_timeout && r->timeout < most ? r->timeout : most;
 }

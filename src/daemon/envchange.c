@@ -384,6 +384,8 @@ static bool may_change(const struct rv_engine *g, const struct rv_envset *next, 
 {
 	if (rv_core_closing(g->core))
 		return rv_fail(e, RV_ERR_REFUSED, "reeve is shutting down");
+	if (g->reload)
+		return rv_fail(e, RV_ERR_REFUSED, "a reload is under way; try again");
 	if (next->variables.count && !rv_envset_is_taken(g->conf, false))
 		return rv_fail(e, RV_ERR_REFUSED,
 			"no service takes variables: none has a plugin that tells them (as envd "

@@ -23,8 +23,8 @@ typedef void rv_env_done(void *arg, const struct rv_envdone *how);
 /* variables: taken over. replace: those that are there now and not in them are dropped. within: how long it may take, without
    what it takes to undo it. `done` is called once, from the loop. False: it will not be; e says what they are wrong with,
    who cannot be told, or that reeve closes. Not while another one is under way. */
-bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace, rv_time within,
-	rv_env_done *done, void *arg, struct rv_err *e);
+bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
+	rv_time within, rv_env_done *done, void *arg, struct rv_err *e);
 bool rv_env_changes(const struct rv_engine *g);
 /* Whoever asked is not there any more: it goes on, and `done` is not called. */
 void rv_env_disown(struct rv_engine *g);

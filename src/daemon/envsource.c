@@ -76,19 +76,19 @@ void rv_envsource_read(const char *path, struct rv_variables *to, struct rv_comp
 	rv_buf_fini(&why);
 }
 
-void rv_envsource_check(
-	const struct rv_variables *v, const struct rv_conf *conf, struct rv_complaints *c)
+void rv_envsource_check(const struct rv_conf *conf, bool boot, struct rv_complaints *c)
 {
 	struct rv_buf names = {0};
 
-	if (!v || !v->count || rv_envset_is_taken(conf, true))
+	if (!conf->variables || rv_envset_is_taken(conf, boot))
 		return;
-	rv_variables_name(v, &names);
+	for (size_t i = 0; conf->variables[i]; i++)
+		rv_buf_fmt(&names, "%s%.*s", i ? ", " : "", (int)strcspn(conf->variables[i], "="),
+			conf->variables[i]);
 	rv_complain(c, (struct rv_place){.file = ""},
-		"the sandbox is given %s, but no service that is started at boot can take "
-		"variables: "
-		"none has a plugin that tells them (as envd has) or says on-environment-change: "
-		"restart",
-		rv_buf_text(&names));
+		"the sandbox is given %s, but no service%s can take variables: none has a plugin "
+		"that "
+		"tells them (as envd has) or says on-environment-change: restart",
+		rv_buf_text(&names), boot ? " that is started at boot" : "");
 	rv_buf_fini(&names);
 }

@@ -10,8 +10,7 @@
 /* path: of --environment, "-" for stdin; NULL: what the variable above has, if it is set and not empty. Complaints go to c, and
    then there are no variables. */
 void rv_envsource_read(const char *path, struct rv_variables *to, struct rv_complaints *c);
-/* Complains when there are variables, and nobody to take them. */
-void rv_envsource_check(
-	const struct rv_variables *v, const struct rv_conf *conf, struct rv_complaints *c);
+/* Complains when there are variables, and nobody to take them; boot: of those that a boot starts. */
+void rv_envsource_check(const struct rv_conf *conf, bool boot, struct rv_complaints *c);
 
 #endif

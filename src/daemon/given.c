@@ -36,6 +36,12 @@ void rv_given_destroy(struct rv_given *v)
 
 /* ---- taking effect ---- */
 
+static void take_own_env(struct rv_hands *h)
+{
+	h->context.env = h->own_env;
+	h->env_recipe = h->own_recipe;
+}
+
 /* Nothing of its life is left, so nobody looks at the service that goes. */
 static void put_in_force(struct rv_engine *g, rv_id id, struct rv_given *v)
 {
@@ -49,7 +55,7 @@ static void put_in_force(struct rv_engine *g, rv_id id, struct rv_given *v)
 	h->given = v;
 	h->service = v ? &v->variant.s : &g->conf->services[id];
 	if (!v && old)
-		h->context.env = h->own_env, h->env_recipe = h->own_recipe;
+		take_own_env(h);
 	rv_hostlink_vary(g->world.host, id, v ? h->service : NULL);
 	rv_given_destroy(old);
 }
@@ -223,7 +229,7 @@ void rv_given_go_on(struct rv_engine *g, rv_id id)
 		"not "
 		"take them");
 	rv_hostlink_vary(g->world.host, id, NULL);
-	h->context.env = h->own_env;
+	take_own_env(h);
 	rv_given_destroy(h->given);
 	h->given = NULL;
 }

@@ -73,26 +73,30 @@ static void on_wrong(const struct rv_conf *conf, struct rv_complaints *c, void *
 }
 
 static struct rv_conf *plan(const struct rv_load *l, struct rv_conf *conf, struct rv_hostlink *host,
-	struct rv_complaints *c)
+	const struct rv_conf *before, struct rv_complaints *c)
 {
 	const struct rv_recipe *recipes = NULL;
 	struct rv_err e;
 	bool good = false;
 
-	if (l->variables && l->variables->count)
-		conf->variables = (const char *const *)l->variables->list;
-	rv_hostlink_variables(host, conf->variables, NULL);
 	if (!rv_hostlink_rehearse(host, conf, &recipes, &e))
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
 		good = rv_conf_plan(conf, recipes, c);
 	if (good)
-		rv_envsource_check(l->variables, conf, c);
+		rv_envsource_check(conf, !before, c);
 	inspect(l, conf, host, recipes, c);
 	if (good && !c->errors)
 		return conf;
 	rv_conf_destroy(conf);
 	return NULL;
+}
+
+static const char *const *given(const struct rv_load *l)
+{
+	bool any = l->variables && l->variables->count;
+
+	return any ? (const char *const *)l->variables->list : NULL;
 }
 
 struct rv_conf *rv_load_conf(const struct rv_load *l, struct rv_hostlink *host,
@@ -116,7 +120,11 @@ struct rv_conf *rv_load_conf(const struct rv_load *l, struct rv_hostlink *host,
 		conf = rv_conf_build_seen(draft, tables, count, our_environment(), before, on_wrong,
 			&(struct wrong){l, host}, c);
 	rv_draft_destroy(draft);
-	return conf ? plan(l, conf, host, c) : NULL;
+	if (conf)
+		conf->variables = before ? before->variables : given(l);
+	if (!before)
+		rv_hostlink_variables(host, given(l), NULL);
+	return conf ? plan(l, conf, host, before, c) : NULL;
 }
 
 static const struct rv_plugin_table *table_of(const struct rv_conf *running, const char *plugin)
@@ -140,7 +148,8 @@ static void check_plan(const struct rv_load *l, struct rv_conf *conf, struct rv_
 	if (!recipes) {
 		rv_complain(c, (struct rv_place){.file = ""}, "out of memory");
 	} else {
-		rv_conf_plan(conf, recipes, c);
+		if (rv_conf_plan(conf, recipes, c))
+			rv_envsource_check(conf, false, c);
 		inspect(l, conf, NULL, NULL, c);
 	}
 	free(recipes);
@@ -180,6 +189,7 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 	rv_draft_destroy(draft);
 	free(tables);
 	if (conf) {
+		conf->variables = running->variables;
 		check_plan(&all, conf, c);
 		rv_conf_destroy(conf);
 	}

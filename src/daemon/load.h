@@ -16,7 +16,8 @@ struct rv_load {
 	rv_time limit; /* for the latter; 0: as it is by itself */
 	const char *
 		init; /* a program that must be executable, too: what the image starts as PID 1; or NULL */
-	const struct rv_variables *variables; /* that the sandbox is given; NULL: none are known */
+	const struct rv_variables *
+		variables; /* that the sandbox is created with; NULL: none. A reload goes by those of now */
 	int *ended; /* set to the signal that ended the check early */
 };
 

@@ -60,7 +60,6 @@ void rv_reload_drop(struct rv_engine *g)
 	rv_reload_destroy(r);
 }
 
-
 /* ---- before anything is given up ---- */
 
 static bool is_at(const struct rv_service *s, const struct rv_listen *l)
@@ -130,7 +129,7 @@ static bool prepare(struct rv_engine *g, struct rv_reload *r, struct rv_complain
 {
 	bool fine = true;
 
-	r->world = (struct rv_world){.loop = g->world.loop, .conf = r->conf};
+	r->world = (struct rv_world){.loop = g->world.loop, .conf = r->conf, .set = g->world.set};
 	for (rv_id id = 0; id < r->slots; id++) {
 		struct rv_err e;
 
@@ -226,6 +225,12 @@ bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct r
 	if (rv_core_closing(g->core)) {
 		rv_complain(
 			c, (struct rv_place){.file = ""}, "cannot reload: reeve is shutting down");
+		return false;
+	}
+	if (g->change) {
+		rv_complain(c, (struct rv_place){.file = ""},
+			"cannot reload: the sandbox's variables are being changed; try again");
+		say_complaints(c);
 		return false;
 	}
 	rv_say(RV_INFO, NULL, "reloading the configuration");

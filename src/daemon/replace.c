@@ -99,8 +99,10 @@ static void take_life(struct rv_hands *h, struct rv_hands *was)
 	h->given = was->given;
 	h->given_next = was->given_next;
 	h->given_changes = was->given_changes;
-	if (h->given)
+	if (h->given) {
 		h->context.env = was->context.env;
+		h->env_recipe = was->env_recipe;
+	}
 	h->asking = was->asking;
 	h->doubted = was->doubted;
 	h->why = was->why;
