@@ -117,7 +117,7 @@ enum rv_action_kind {
 	RV_ACT_KILL, /* KILL to the whole tree, and to whatever joins it until GONE */
 	RV_ACT_STATE, /* the state changed to `state` for `why` (and `other`); for log, waiters, status */
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
-	/* It is `paused`, or resumed: told once for each change. What went to and fro between two settles is told as both. */
+	/* It is `paused`, or resumed: told once for each change. What changed back and forth between two settles is told as both. */
 	RV_ACT_PAUSED,
 	RV_ACT_TOLD, /* whether it has taken the variables of the last INFORM (verdict RV_OK) or not (RV_FAIL) */
 	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
