@@ -8,6 +8,7 @@ turn red (R-127). Words choose some: run.py R-14 whose.c. It takes long, so it i
     +new text                             ... this; without a line, it is gone
     e2e/test_ports.py::test_an_answer     each test that is to see it
 """
+import filecmp
 import os
 import re
 import shutil
@@ -88,14 +89,29 @@ def make(*targets):
     return run(["make", "-s", "-j2", "-C", OBJ, *targets])
 
 
-def prepare():
-    shutil.rmtree(COPY, ignore_errors=True)
-    os.makedirs(OBJ, exist_ok=True)
-    shutil.copytree(TOP, COPY, symlinks=True, ignore=lambda d, names: [n for n in names if n in (".git", "node_modules", "autom4te.cache") or (
-        d == TOP and n.startswith("build") and n != "build-aux")])
+def same(a, b):
+    return os.path.isfile(b) and filecmp.cmp(a, b, shallow=False)
+
+
+def refresh():
+    """What is as it was keeps its time, and all else has a new one: make trusts in that."""
+    for place, folders, files in os.walk(TOP):
+        folders[:] = [d for d in folders if d not in (".git", "node_modules", "autom4te.cache", "__pycache__") and (
+            place != TOP or not d.startswith("build") or d == "build-aux")]
+        to = os.path.join(COPY, os.path.relpath(place, TOP))
+        os.makedirs(to, exist_ok=True)
+        for name in files:
+            if not same(os.path.join(place, name), os.path.join(to, name)):
+                shutil.copy(os.path.join(place, name), os.path.join(to, name))
     for folder in ("etc/sandbox", "tests/stack"):
-        if os.path.isdir(os.path.join(TOP, folder, "node_modules")):
-            os.symlink(os.path.join(TOP, folder, "node_modules"), os.path.join(COPY, folder, "node_modules"))
+        there, link = os.path.join(TOP, folder, "node_modules"), os.path.join(COPY, folder, "node_modules")
+        if os.path.isdir(there) and not os.path.islink(link):
+            os.symlink(there, link)
+
+
+def prepare():
+    refresh()
+    os.makedirs(OBJ, exist_ok=True)
     for argv, cwd in ((["autoreconf", "-i"], COPY), ([os.path.join(COPY, "configure"), "-q", "CFLAGS=-O1 -g"], OBJ)):
         status, said = run(argv, cwd)
         if status:
