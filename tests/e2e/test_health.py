@@ -123,7 +123,7 @@ while True:
 
 
 def test_the_probe_of_its_plugin_is_the_check_that_need_not_be_written(envd):  # noqa: F811
-    r = envd("health_seq=204,503x2,204", service={"health": {"period": "500ms", "threshold": 2, "on-failure": "none"}})
+    r = envd("health_seq=204,503x2,204", service={"health": {"period": "1s", "threshold": 2, "on-failure": "none"}})
     r.wait_ready()
     until("bad answers and a good one", lambda: [s for s, _ in states(r, "envd")][:4] == ["starting", "ready", "unhealthy", "ready"])
     assert "health check failed: GET http://" in states(r, "envd")[2][1] and "/health answered 503, expected 204" in states(r, "envd")[2][1]
