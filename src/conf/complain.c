@@ -32,6 +32,20 @@ static void list(struct rv_complaints *c, const struct rv_complaint *one)
 	c->list[c->count++] = *one;
 }
 
+/* A value that is shown may hold a newline, and a complaint is a line. */
+static void on_one_line(struct rv_buf *to, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strcspn(text + i, "\n");
+
+		len = len < n - i ? len : n - i;
+		rv_text_visible(to, text + i, len);
+		i += len;
+		if (i < n)
+			rv_buf_str(to, "\\n");
+	}
+}
+
 RV_PRINTF(4, 0)
 static void add(
 	struct rv_complaints *c, struct rv_place at, bool warning, const char *format, va_list ap)
@@ -50,7 +64,7 @@ static void add(
 	if ((size_t)n >= sizeof(text))
 		n = sizeof(text) - 1;
 	if (at.file && *at.file) {
-		rv_text_visible(&c->text, at.file, strlen(at.file));
+		on_one_line(&c->text, at.file, strlen(at.file));
 		one.file_len = c->text.len - one.start;
 		one.line = at.line;
 		one.column = at.line ? at.column : 0;
@@ -60,7 +74,7 @@ static void add(
 	}
 	rv_buf_str(&c->text, warning ? "warning: " : "");
 	one.text = c->text.len;
-	rv_text_visible(&c->text, text, (size_t)n);
+	on_one_line(&c->text, text, (size_t)n);
 	one.end = c->text.len;
 	rv_buf_str(&c->text, "\n");
 	list(c, &one);

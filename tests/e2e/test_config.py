@@ -33,6 +33,14 @@ services:
     assert len([line for line in r.stderr.splitlines() if "reeve.yaml:" in line]) >= 5
 
 
+def test_a_complaint_is_one_line_whatever_the_value_holds(once, tmp_path):
+    (tmp_path / "r.yaml").write_text('services:\n  a:\n    command: ["/no/x\\nreeve: b"]\n    "k\\ny": 1\n    type: "x\\nreeve: all ready"\n    needs: ["b\\n"]\n')
+    got = once("check", "-c", "r.yaml", "--plugin-dir", harness.PLUGINS)
+    lines = got.stderr.splitlines()
+    assert got.returncode == 78 and all(line.startswith("r.yaml:") for line in lines[:-1]) and len(lines) >= 4, got.stderr
+    assert "\\nreeve: all ready" in got.stderr
+
+
 @pytest.mark.parametrize("text, words", [
     ("services: {a: {command: [/bin/true], needs: [a]}}", ["itself"]),
     ("services: {a: {command: [/bin/true], needs: [b]}, b: {command: [/bin/true], needs: [c]}, c: {command: [/bin/true], needs: [a]}, d: {command: [/bin/touch, started]}}", ["cycle", "a -> "]),
