@@ -118,6 +118,26 @@ static void check_script(const struct verifying *v, const char *const *argv)
 			argv[1], strerror(errno));
 }
 
+/* What the kernel takes of one argument or variable, its NUL included: MAX_ARG_STRLEN. The words may hold secrets. */
+static void check_lengths(struct verifying *v, const char *const *argv)
+{
+	const char *const *env = v->s->env;
+	size_t most = 32u * (size_t)sysconf(_SC_PAGESIZE) - 1;
+
+	for (size_t i = 0; argv[i]; i++)
+		if (strlen(argv[i]) > most)
+			tell(v, false, v->s->at,
+				"cannot execute its command: word %zu of it has %zu bytes, and %zu "
+				"are the most",
+				i + 1, strlen(argv[i]), most);
+	for (size_t i = 0; env && env[i]; i++)
+		if (strlen(env[i]) > most)
+			tell(v, false, v->s->at,
+				"cannot execute its command: the variable %.*s has %zu bytes, and "
+				"%zu are the most",
+				(int)strcspn(env[i], "="), env[i], strlen(env[i]), most);
+}
+
 static void check_command(struct verifying *v, const char *const *argv)
 {
 	const char *const *inner;
@@ -127,6 +147,7 @@ static void check_command(struct verifying *v, const char *const *argv)
 	if (inner && !check_program(v, inner[0], " (behind --)", v->s->at))
 		v->broken = true;
 	check_script(v, inner ? inner : argv);
+	check_lengths(v, argv);
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */

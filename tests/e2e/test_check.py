@@ -173,6 +173,12 @@ services:
             assert "warning" not in accepted(check(text % other)).stderr, other
 
 
+def test_an_argument_or_a_variable_that_the_kernel_does_not_take_is_found(check):
+    text = "services: {a: {command: [/bin/echo, '%s'], environment: {BIG: '%s'}}}"
+    accepted(check(text % (100000 * "x", 100000 * "y")))
+    refused(check(text % (3000000 * "x", 4000000 * "y")), "reeve.yaml:1:12", "word 2 of it has 3000000 bytes", "BIG has 4000004 bytes")
+
+
 def test_json_has_each_complaint_with_its_place(check):
     got = check("services:\n  a: {command: [/nonexistent/x]}\n  b: {command: [/bin/sh, /nonexistent/y]}\n", "--json")
     answer = json.loads(got.stdout)
