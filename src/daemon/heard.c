@@ -261,6 +261,8 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		if (a->hook == RV_HOOK_UPDATE)
 			rv_env_refused(g, a->id, h->probe_why ? h->probe_why : "");
 	}
+	if (a->verdict == RV_OK && a->hook == RV_HOOK_UPDATE && *a->why)
+		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), a->why);
 	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
 }
 
