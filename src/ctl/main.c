@@ -10,6 +10,7 @@
 #include "ctl/words.h"
 #include "sys/clock.h"
 
+#define ENV_BACK    (45 * RV_SEC) /* what it may take to undo a change of the environment that has failed */
 #define WAIT_PRESET (60 * RV_SEC) /* as long a `wait` without --timeout looks for a reeve */
 
 #define PING_ID 0
@@ -168,6 +169,12 @@ static int use_answer(const struct rv_words *w, struct rv_call *c, const cJSON *
 	return show_result(w, result);
 }
 
+/* How much later than it was bounded an answer may come. */
+static rv_time more_of(const struct rv_words *w)
+{
+	return w->verb == RV_VERB_ENV ? ENV_BACK : RV_CALL_BOUND;
+}
+
 /* Ours, among the answers; the first one of all must come soon, for it says that reeve lives. */
 static int await(const struct rv_words *w, struct rv_call *c)
 {
@@ -193,7 +200,7 @@ static int await(const struct rv_words *w, struct rv_call *c)
 		}
 		cJSON_Delete(answer);
 		/* it lives: from here on its own bounds hold, which are 10 minutes at most */
-		until = w->has_timeout ? rv_now() + w->timeout + RV_CALL_BOUND : RV_NEVER;
+		until = w->has_timeout ? rv_now() + w->timeout + more_of(w) : RV_NEVER;
 	}
 	if (w->verb == RV_VERB_SHUTDOWN && got == RV_GOT_END) {
 		if (w->json)
