@@ -2,12 +2,16 @@
  *
  * Its command line is Go's: -x and --x are the same, the last -port wins, the first word without a dash
  * ends the flags. It is ready when GET /health answers 204; a 200 comes from somebody else. On demand GET /envs
- * must answer as well: not by itself, for that would turn a sandbox with one bad feature into one that never boots. */
+ * must answer as well: not by itself, for that would turn a sandbox with one bad feature into one that never boots.
+ *
+ * It is given the sandbox's variables between its readiness and the service's: see init.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include <cJSON.h>
 #include <reeve/plugin.h>
+
+#include "init.h"
+#include "variables.h"
 
 static const struct reeve_option options[] = {
 	{.name = "bin",
@@ -32,7 +36,8 @@ static const struct reeve_option options[] = {
 			   "log"},
 	{.name = "token",
 		.type = REEVE_SECRET,
-		.summary = "X-Access-Token of its control endpoints; /health never asks for it"},
+		.summary = "what its control endpoints ask for: X-Access-Token, and accessToken in "
+			   "the body of /init; /health never does"},
 	{.name = "envs-gate",
 		.type = REEVE_BOOL,
 		.preset = "false",
@@ -43,6 +48,27 @@ static const struct reeve_option options[] = {
 		.preset = "false",
 		.summary = "of envs-gate: a 4xx may get better, for an envd that refuses before "
 			   "/init"},
+	{.name = "init-attempts",
+		.type = REEVE_INT,
+		.min = 1,
+		.max = 1000,
+		.preset = "3",
+		.summary = "how often POST /init is tried, which gives it the sandbox's variables"},
+	{.name = "init-timeout",
+		.type = REEVE_DURATION,
+		.min = INT64_C(1000000),
+		.max = INT64_C(60000000000),
+		.preset = "150ms",
+		.summary = "how long a request of an attempt may take"},
+	{.name = "init-pause",
+		.type = REEVE_DURATION,
+		.max = INT64_C(60000000000),
+		.preset = "25ms",
+		.summary = "the time between two attempts"},
+	{.name = "init-any-2xx",
+		.type = REEVE_BOOL,
+		.preset = "false",
+		.summary = "any 2xx is a good answer to POST /init; envd's own is 204"},
 	{0},
 };
 
@@ -170,30 +196,9 @@ static enum reeve_next ask_envs(struct reeve_turn *t, const char *url)
 	return REEVE_HTTP;
 }
 
-/* NULL: a flat object whose values are strings. Else what it is; never a value, which may be a secret. */
-static const char *wrong_with(struct reeve_turn *t, const cJSON *json)
-{
-	const cJSON *v;
-
-	if (t->http.truncated)
-		return "is too long";
-	if (!json)
-		return "is no JSON";
-	if (!cJSON_IsObject(json))
-		return "is no object";
-	cJSON_ArrayForEach(v, json)
-	{
-		if (!cJSON_IsString(v))
-			return reeve_fmt(
-				t, "has a value that is no string: that of %.100s", v->string);
-	}
-	return NULL;
-}
-
 static enum reeve_next judge_envs(struct reeve_turn *t, const char *url)
 {
 	enum reeve_next next = reeve_expect(t, "GET", url, 200);
-	const char *wrong;
 	cJSON *json;
 
 	if (next == REEVE_FAIL && t->http.status >= 400 && t->http.status < 500 &&
@@ -201,16 +206,11 @@ static enum reeve_next judge_envs(struct reeve_turn *t, const char *url)
 		return REEVE_RETRY;
 	if (next != REEVE_OK)
 		return next;
-	json = cJSON_ParseWithLength(t->http.answer, t->http.answer_len);
-	wrong = wrong_with(t, json);
-	if (wrong)
-		t->why = reeve_fmt(t,
-			"GET %s answered 200 with an invalid environment, which must be a flat "
-			"object "
-			"of strings: it %s",
-			url, wrong);
+	json = rv_variables_parse(t, url);
+	if (!json)
+		return REEVE_FAIL;
 	cJSON_Delete(json);
-	return wrong ? REEVE_FAIL : REEVE_OK;
+	return REEVE_OK;
 }
 
 static enum reeve_next probe(void *self, struct reeve_turn *t)
@@ -233,6 +233,13 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return next == REEVE_OK && reeve_option_bool(t, "envs-gate") ? ask_envs(t, envs) : next;
 }
 
+static enum reeve_next update(void *self, struct reeve_turn *t)
+{
+	uint16_t port = port_of(t, argv_of(t));
+
+	return port ? rv_init_update(self, t, port) : REEVE_FAIL;
+}
+
 /* That it runs at all: built for this machine, and with its libraries there. */
 static enum reeve_next check(void *self, struct reeve_turn *t)
 {
@@ -248,12 +255,16 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 	return REEVE_RUN;
 }
 
-static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
+static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
+	.start = start,
+	.probe = probe,
+	.update = update,
+	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,
 	.size = sizeof(struct reeve_plugin),
+	.state_size = sizeof(struct rv_init),
 	.name = "envd",
 	.summary = "gives SDKs the processes and files of a sandbox",
 	.options = options,

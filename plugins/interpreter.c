@@ -5,13 +5,17 @@
  *
  * Its kernels are Jupyter's, and outlive it. With option session-prefix they are removed when it has ended, for
  * whatever reason: it is told the prefix, begins the paths of its sessions with it, and cleanup deletes what
- * has such a path. No process of the service is left then, so none of these is in use by it. */
+ * has such a path. No process of the service is left then, so none of these is in use by it.
+ *
+ * Kernels that run do not see a variable that the sandbox gets later. With option envs-path the server is told all of the
+ * sandbox's variables, by their values: it could read envd's itself, but nobody says when they are there. */
 #include <string.h>
 
 #include <reeve/plugin.h>
 
 #include "interpreter-check.h"
 #include "sessions.h"
+#include "telling.h"
 
 static const struct reeve_option options[] = {
 	{.name = "python",
@@ -41,6 +45,10 @@ static const struct reeve_option options[] = {
 		.type = REEVE_STRING,
 		.summary = "how the paths of its sessions in Jupyter begin, and no others: those "
 			   "that are left when it has ended are deleted"},
+	{.name = "envs-path",
+		.type = REEVE_STRING,
+		.summary = "where it takes the sandbox's variables: POST {\"envVars\": {...}} is "
+			   "sent there before it is ready and when they change"},
 	{0},
 };
 
@@ -131,6 +139,10 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 			prefix, PREFIX_LEAST);
 		return REEVE_FAIL;
 	}
+	if (*reeve_option_text(t, "envs-path") && *reeve_option_text(t, "envs-path") != '/') {
+		t->why = "option envs-path is the path of a URL, and has to begin with /";
+		return REEVE_FAIL;
+	}
 	if (!listener_of(t)) {
 		uint16_t port = own_port(t, argv);
 
@@ -149,20 +161,20 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 }
 
 /* Where it can be reached from here; NULL: t->why says what is wrong. */
-static const char *url_of(struct reeve_turn *t)
+static const char *url_of(struct reeve_turn *t, const char *path)
 {
 	const struct reeve_listener *l = listener_of(t);
 	uint16_t port;
 
 	if (!l) {
 		port = own_port(t, argv_of(t));
-		return port ? reeve_fmt(t, "http://127.0.0.1:%u/health", port) : NULL;
+		return port ? reeve_fmt(t, "http://127.0.0.1:%u%s", port, path) : NULL;
 	}
 	if (strncmp(l->address, "0.0.0.0:", 8) == 0)
-		return reeve_fmt(t, "http://127.0.0.1:%u/health", l->port);
+		return reeve_fmt(t, "http://127.0.0.1:%u%s", l->port, path);
 	if (strncmp(l->address, "[::]:", 5) == 0)
-		return reeve_fmt(t, "http://[::1]:%u/health", l->port);
-	return reeve_fmt(t, "http://%s/health", l->address);
+		return reeve_fmt(t, "http://[::1]:%u%s", l->port, path);
+	return reeve_fmt(t, "http://%s%s", l->address, path);
 }
 
 static bool is_ok(const struct reeve_http *h)
@@ -174,7 +186,7 @@ static bool is_ok(const struct reeve_http *h)
 
 static enum reeve_next probe(void *self, struct reeve_turn *t)
 {
-	const char *url = url_of(t);
+	const char *url = url_of(t, "/health");
 	enum reeve_next next;
 
 	(void)self;
@@ -192,6 +204,17 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 		"answers",
 		url);
 	return REEVE_FAIL;
+}
+
+static enum reeve_next update(void *self, struct reeve_turn *t)
+{
+	const char *path = reeve_option_text(t, "envs-path"), *url;
+
+	(void)self;
+	if (!*path)
+		return REEVE_OK; /* it is not told: its new kernels ask envd, if they do */
+	url = url_of(t, path);
+	return url ? rv_telling_update(t, url) : REEVE_FAIL;
 }
 
 /* --- cleanup: the sessions that it leaves in Jupyter ------------------------------------------- */
@@ -364,6 +387,7 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
 	.start = start,
 	.probe = probe,
+	.update = update,
 	.cleanup = cleanup,
 	.check = check};
 

@@ -11,7 +11,8 @@ plugins_exec_so_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_exec_so_LDFLAGS = $(PLUGIN_LINK)
 
 plugin_PROGRAMS += plugins/envd.so
-plugins_envd_so_SOURCES = plugins/envd.c
+plugins_envd_so_SOURCES = plugins/envd.c plugins/init.c plugins/init.h \
+	plugins/marks.c plugins/marks.h plugins/variables.c plugins/variables.h
 plugins_envd_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_envd_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_envd_so_LDFLAGS = $(PLUGIN_LINK)
@@ -26,7 +27,8 @@ plugins_jupyter_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_jupyter_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/interpreter.so
-plugins_interpreter_so_SOURCES = plugins/interpreter.c plugins/sessions.c plugins/sessions.h
+plugins_interpreter_so_SOURCES = plugins/interpreter.c plugins/sessions.c plugins/sessions.h \
+	plugins/telling.c plugins/telling.h plugins/variables.c plugins/variables.h
 plugins_interpreter_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_interpreter_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_interpreter_so_LDFLAGS = $(PLUGIN_LINK)

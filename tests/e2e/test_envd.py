@@ -16,9 +16,10 @@ STANDIN = os.path.join(harness.SRC, "etc", "sandbox", "envd-standin")
 
 @pytest.fixture
 def envd(reeve, free_port):
-    """envd(faults, ...) boots a graph of one envd on a free port; it has .port and .evidence(name)."""
+    """envd(faults, ...) boots a graph of one envd on a free port, and of others; it has .port and .evidence(name)."""
 
-    def boot(faults="", options=None, env=None, service=None, timeout="3s", boot_timeout=None, option_port=True, cwd=None):
+    def boot(faults="", options=None, env=None, service=None, timeout="3s", boot_timeout=None, option_port=True, cwd=None,
+             others=None):
         port = free_port()
         given = {"bin": STANDIN}
         if option_port:
@@ -28,7 +29,7 @@ def envd(reeve, free_port):
                                                                    "STANDIN_DIR": "${env.TMPDIR}/evidence"},
                  "ready": {"timeout": timeout}, "restart": {"on": "never"}}
         graph.update(service or {})
-        whole = {"services": {"envd": graph}}
+        whole = {"services": {"envd": graph, **(others or {})}}
         if boot_timeout:
             whole["reeve"] = {"boot-timeout": boot_timeout}
         r = reeve(json.dumps(whole), env=env, cwd=cwd)  # JSON is YAML

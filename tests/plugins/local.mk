@@ -147,7 +147,11 @@ check_PROGRAMS += tests/unit/plugins_sessions
 tests_unit_plugins_sessions_SOURCES = tests/unit/plugins_sessions.c
 tests_unit_plugins_sessions_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_sessions_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/plugins tests/unit/plugins_sessions tests/unit/inspect
+check_PROGRAMS += tests/unit/plugins_init
+tests_unit_plugins_init_SOURCES = tests/unit/plugins_init.c
+tests_unit_plugins_init_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plugins_init_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
+TESTS += tests/unit/plugins tests/unit/plugins_init tests/unit/plugins_sessions tests/unit/inspect
 endif
 
 TESTS += tests/plugins/manual.sh
