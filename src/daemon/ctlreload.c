@@ -156,6 +156,8 @@ void rv_verb_reload(struct rv_conn *c, const struct rv_request *r)
 		rv_verb_error(c, r, RV_RPC_REFUSED, "too many requests wait on this connection");
 		return;
 	}
+	if (!r->quiet)
+		rv_conn_flush(c); /* what was asked before this waits for no plugin */
 	if (!rv_engine_reload(k->engine, k->load, &found, &what)) {
 		put_refused(c, r, &found);
 	} else if (r->no_wait || !(w = create(c, r))) {
@@ -188,7 +190,7 @@ static void go_on(struct rv_renewal *w, const struct rv_replacing *r)
 	struct rv_buf *head = &w->complaints;
 
 	put_changes(head, r);
-	if (ids &&
+	if (ids && !head->full &&
 		rv_wait_reload(
 			w->conn, &w->request, ids, collect(r, ids), left > 0 ? left : 0, head))
 		forget(w);

@@ -33,11 +33,14 @@ services:
   kept: {command: [sleep, "600"], ports: [9]}
   work: {type: task, command: ["true"], after: [first]}
 """
+# What a reload finds: one is changed, one adjusted, one removed, one added.
+NEXT = CONFIG.replace("echo one;", "echo three;").replace('ready: {exec: ["true"], timeout: 5s}', 'ready: {exec: ["true"], timeout: 6s}')
+NEXT = NEXT.replace('  kept: {command: [sleep, "600"], ports: [9]}', '  new: {command: [sleep, "600"], listen: [{name: u, unix: "%(dir)s/n"}]}')
 SAYS = ("import _socket as s, os; s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'READY=1', os.environ['NOTIFY_SOCKET']); "
         "os.execv('/bin/sleep', ['sleep', '600'])")
 REQUESTS = [("status", {}), ("plan", {}), ("logs", {"names": ["first"]}), ("restart", {"names": ["first"], "timeout_ms": 3000}),
             ("stop", {"names": ["tried"], "timeout_ms": 3000}), ("start", {"names": ["tried"], "timeout_ms": 3000}),
-            ("wait", {"timeout_ms": 100}), ("check", {}), ("reload", {})]
+            ("wait", {"timeout_ms": 100}), ("check", {}), ("reload", {"timeout_ms": 3000}), ("status", {})]
 
 
 class Theirs:
@@ -118,15 +121,14 @@ class Run:
         os.mkdir(place + "/plugins", 0o755)
         for p in PLUGINS:
             shutil.copy(p, place + "/plugins")
-        with open(place + "/c.yaml", "w") as f:
-            f.write(CONFIG % {"dir": place, "says": SAYS, "port": THEIRS.port})
+        self.configure(place, CONFIG)
         env = dict(os.environ, RV_FAIL_AT=str(self.at), RV_FAIL_ALL=str(many), RV_FAIL_REPORT=place + "/report", RV_FAIL_PLACE=place,
                    ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="print_stacktrace=1")
         with open(place + "/err", "wb") as err:
             child = subprocess.Popen([REEVE, "-c", place + "/c.yaml", "--plugin-dir", place + "/plugins"], env=env, stdin=subprocess.DEVNULL,
                                      stdout=err, stderr=err)
             try:
-                self.talk(child, place + "/control.sock")
+                self.talk(child, place)
             finally:
                 self.end(child)
         with open(place + "/err", errors="replace") as f:
@@ -139,7 +141,12 @@ class Run:
         self.said = said
         self.judge(child.returncode, said)
 
-    def talk(self, child, path):
+    def configure(self, place, text):
+        with open(place + "/c.yaml", "w") as f:
+            f.write(text % {"dir": place, "says": SAYS, "port": THEIRS.port})
+
+    def talk(self, child, place):
+        path = place + "/control.sock"
         until = time.monotonic() + BOUND
         while child.poll() is None and time.monotonic() < until:
             got = ask(path, "wait", {"timeout_ms": 3000})
@@ -147,6 +154,8 @@ class Run:
                 break
             time.sleep(0.005)
         for method, params in REQUESTS:
+            if method == "reload":
+                self.configure(place, NEXT)
             if child.poll() is None and ask(path, method, params):
                 self.answered += 1
 
