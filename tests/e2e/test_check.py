@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -133,15 +134,16 @@ def test_a_limit_above_what_can_be_had_here_is_a_warning(check):
 
 
 @pytest.mark.root
-def test_a_pid_file_whose_folder_is_not_there_or_closed_is_a_warning(check, tmp_path):
-    for path in (tmp_path, tmp_path.parent):
-        path.chmod(0o755)
-    text = "services: {a: {command: [/bin/true], type: launcher, user: nobody, main-pid: {file: %s/own/a.pid}, log: null}}" % tmp_path
-    accepted(check(text), "warning: service a: its main-pid file %s/own/a.pid cannot be written as user nobody: its folder is not there" % tmp_path)
-    (tmp_path / "own").mkdir(mode=0o700)
-    accepted(check(text), "cannot be written as user nobody: Permission denied")
-    (tmp_path / "own").chmod(0o777)
-    assert "main-pid" not in accepted(check(text)).stderr
+def test_a_pid_file_whose_folder_is_not_there_or_closed_is_a_warning(check):
+    with tempfile.TemporaryDirectory(dir="/tmp") as base:  # pytest's own folders are closed to others
+        os.chmod(base, 0o755)
+        text = "services: {a: {command: [/bin/true], type: launcher, user: nobody, main-pid: {file: %s/own/a.pid}, log: null}}" % base
+        accepted(check(text),
+                 "warning: service a: its main-pid file %s/own/a.pid cannot be written as user nobody: its folder is not there" % base)
+        os.mkdir(base + "/own", 0o700)
+        accepted(check(text), "cannot be written as user nobody: Permission denied")
+        os.chmod(base + "/own", 0o777)
+        assert "main-pid" not in accepted(check(text)).stderr
 
 
 def test_a_script_that_is_not_there_is_a_warning(check):

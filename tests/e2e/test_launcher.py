@@ -424,7 +424,7 @@ def test_a_daemon_that_goes_into_the_background_is_told_of_its_type(reeve):
 services:
   hides: {command: [/bin/sh, -c, "setsid sleep 1000 & exit 0"]}
   ends: {command: [/bin/sh, -c, "exit 0"]}
-  left: {command: [/bin/sh, -c, "setsid sleep 1000 & wait"]}
+  left: {command: [/bin/sh, -c, "trap 'exit 0' TERM; setsid sleep 1000 & echo >&3; wait"], ready: {fd: 3}}
 """)
     r.wait_state("hides", "exited")
     r.wait_state("ends", "exited")
