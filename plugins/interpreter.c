@@ -124,25 +124,33 @@ enum {
 	PREFIX_LEAST = 8
 }; /* bytes: a short one is sooner or later the beginning of somebody else's */
 
+/* NULL: they are what they should be. */
+static const char *wrong_with_options(struct reeve_turn *t)
+{
+	const char *prefix = reeve_option_text(t, "session-prefix");
+	const char *path = reeve_option_text(t, "envs-path");
+
+	if (*prefix && strlen(prefix) < PREFIX_LEAST)
+		return reeve_fmt(t,
+			"option session-prefix is too short: everything in Jupyter that begins "
+			"with "
+			"'%s' would be deleted; take at least %d letters that nobody else begins "
+			"with",
+			prefix, PREFIX_LEAST);
+	if (*path && *path != '/')
+		return "option envs-path is the path of a URL, and has to begin with /";
+	return NULL;
+}
+
 static enum reeve_next start(void *self, struct reeve_turn *t)
 {
 	const char *const *argv = argv_of(t), *prefix = reeve_option_text(t, "session-prefix");
 	struct reeve_list env = {0};
 
 	(void)self;
-	if (*prefix && strlen(prefix) < PREFIX_LEAST) {
-		t->why = reeve_fmt(t,
-			"option session-prefix is too short: everything in Jupyter that begins "
-			"with "
-			"'%s' would be deleted; take at least %d letters that nobody else begins "
-			"with",
-			prefix, PREFIX_LEAST);
+	t->why = wrong_with_options(t);
+	if (t->why)
 		return REEVE_FAIL;
-	}
-	if (*reeve_option_text(t, "envs-path") && *reeve_option_text(t, "envs-path") != '/') {
-		t->why = "option envs-path is the path of a URL, and has to begin with /";
-		return REEVE_FAIL;
-	}
 	if (!listener_of(t)) {
 		uint16_t port = own_port(t, argv);
 
@@ -156,7 +164,8 @@ static enum reeve_next start(void *self, struct reeve_turn *t)
 	}
 	t->process.argv = argv;
 	t->process.is_static = true;
-	t->unused = *prefix ? 0 : REEVE_UNUSED_CLEANUP;
+	t->unused = (*prefix ? 0 : REEVE_UNUSED_CLEANUP) |
+		(*reeve_option_text(t, "envs-path") ? 0 : REEVE_UNUSED_UPDATE);
 	return REEVE_OK;
 }
 
@@ -212,7 +221,7 @@ static enum reeve_next update(void *self, struct reeve_turn *t)
 
 	(void)self;
 	if (!*path)
-		return REEVE_OK; /* it is not told: its new kernels ask envd, if they do */
+		return REEVE_OK; /* it cannot be told: its new kernels ask envd, if they do */
 	url = url_of(t, path);
 	return url ? rv_telling_update(t, url) : REEVE_FAIL;
 }

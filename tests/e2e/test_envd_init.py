@@ -347,3 +347,67 @@ def test_a_process_and_envd_get_them_by_two_ways(envd, tmp_path):  # R-55, R-56
     assert (process["A"], process["OWN"], process["LEFT"]) == ("sandbox", "service", "reeve's own")
     assert envs(r) == {"A": "sandbox", "OWN": "sandbox"}
     assert r.term() == 0
+
+
+# ---- the interpreter ---------------------------------------------------------------------------------------------------
+
+SERVER = """
+import http.server, json, os, sys
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *a): pass
+    def answer(self, status, body):
+        self.send_response(status); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def do_GET(self):
+        self.answer(200, b'"OK"')
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        with open(sys.argv[2], "a") as f: f.write(self.path + " " + body + "\\n")
+        self.answer(int(sys.argv[3]), b"")
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
+"""
+
+
+@pytest.fixture
+def interpreter(reeve, free_port):
+    """interpreter(options, ...) boots one that writes down what it is told; .told is that."""
+
+    def boot(options=None, status=204, env=None, service=None):
+        port = free_port()
+        graph = {"plugin": "interpreter", "command": ["/usr/bin/python3", "-IS", "server.py", str(port), "told", str(status)],
+                 "working-dir": "${env.TMPDIR}", "options": {"port": port, **(options or {})}, **(service or {})}
+        r = reeve(json.dumps({"services": {"i": graph}}), env=env, files={"server.py": SERVER})
+        r.told = lambda: [line.split(" ", 1) for line in r.read("told").splitlines()]
+        return r
+
+    return boot
+
+
+def test_an_interpreter_with_a_path_is_told_before_it_is_ready_and_later(interpreter):
+    r = interpreter({"envs-path": "/vars"}, env=given(A="1"))
+    r.wait_ready()
+    assert [(path, json.loads(body)) for path, body in r.told()] == [("/vars", {"envVars": {"A": "1"}})]
+    pid = r.service("i")["pid"]
+    assert r.ctl("env", "set", "B=2").returncode == 0
+    assert json.loads(r.told()[-1][1]) == {"envVars": {"A": "1", "B": "2"}}
+    assert r.service("i")["pid"] == pid
+    assert r.term() == 0
+
+
+def test_an_interpreter_that_does_not_take_them_fails_the_boot(interpreter):  # R-43
+    fails(interpreter({"envs-path": "/vars"}, 500, env=A), "the sandbox's variables were not taken: POST ", "/vars answered 500")
+
+
+def test_one_without_a_path_takes_none(interpreter):  # R-46
+    r = interpreter(env=A)
+    assert r.wait() in (10, 78)
+    assert "A" in r.stderr and MARK not in r.stderr
+
+
+def test_one_without_a_path_is_restarted_on_demand(interpreter):
+    r = interpreter(env=A, service={"on-environment-change": "restart"})
+    r.wait_ready()
+    pid = r.service("i")["pid"]
+    assert r.ctl("env", "set", "B=2").returncode == 0
+    assert r.service("i")["pid"] != pid
+    assert r.told() == []
+    assert r.term() == 0

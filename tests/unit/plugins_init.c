@@ -579,6 +579,11 @@ static void an_interpreter_without_a_path_is_not_told(void **state)
 	(void)state;
 	use("interpreter");
 	assert_int_equal(begin(), REEVE_OK);
+	assert_int_equal(s.plugin->ops->start(s.self, &s.t), REEVE_OK);
+	assert_true(s.t.unused & REEVE_UNUSED_UPDATE);
+	with("envs-path", "/envs");
+	assert_int_equal(s.plugin->ops->start(s.self, &s.t), REEVE_OK);
+	assert_false(s.t.unused & REEVE_UNUSED_UPDATE);
 }
 
 static void an_interpreter_is_told_the_whole_set(void **state)
