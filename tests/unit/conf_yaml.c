@@ -67,7 +67,7 @@ static void a_program_finds_the_parts_of_each_complaint(void **state)
 		rv_complain(&c, nowhere, "lost");
 	assert_int_equal(c.count, 42);
 	assert_part(&c, c.list[0].start, c.list[0].start + c.list[0].file_len, "a:b.yaml");
-	assert_part(&c, c.list[0].text, c.list[0].end, "wrong: x\ny");
+	assert_part(&c, c.list[0].text, c.list[0].end, "wrong: x\\ny");
 	assert_true(c.list[0].line == 3 && c.list[0].column == 14 && !c.list[0].warning);
 	assert_part(&c, c.list[1].start, c.list[1].start + c.list[1].file_len, "c.yaml");
 	assert_part(&c, c.list[1].text, c.list[1].end, "odd");
