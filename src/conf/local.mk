@@ -12,7 +12,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/expand.c src/conf/exposed.c \
 	src/conf/fixed.c \
 	src/conf/graph.c \
-	src/conf/http.c \
+	src/conf/http.c src/conf/httpbody.c \
 	src/conf/keys.c \
 	src/conf/mainpid.c \
 	src/conf/mask.c \
@@ -30,6 +30,6 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/tree.c src/conf/tree.h \
 	src/conf/variant.c \
 	src/conf/whole.h \
-	src/conf/yaml.c
+	src/conf/yaml.c src/conf/yamlerror.c src/conf/yamlerror.h
 src_conf_libconf_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 EXTRA_DIST += src/conf/README.md

@@ -120,8 +120,12 @@ void rv_service_number_fd(struct rv_read *r, const struct rv_tree *service);
 /* http.c */
 extern const struct rv_table rv_http_table;
 rv_row_reader rv_read_http; /* struct rv_check */
+/* httpbody.c: members of struct rv_want */
+rv_row_reader rv_read_want_body, rv_read_want_regex, rv_read_want_json;
 /* NULL: complained about at v. */
 const struct rv_regex *rv_read_regex(struct rv_read *r, const struct rv_tree *v);
+/* A string of any look, also an empty one, but not nothing at all; else it is refused. */
+bool rv_read_is_text(struct rv_read *r, const struct rv_tree *v);
 /* mainpid.c */
 extern const struct rv_table rv_main_pid_table;
 rv_row_reader rv_service_main_pid;

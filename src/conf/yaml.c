@@ -6,6 +6,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "conf/yamlerror.h"
+
 /* A list or map whose end was not seen yet. Its entries lie in `loose` from `base` on. */
 struct open {
 	struct rv_tree *node;
@@ -321,81 +323,15 @@ static void take(struct reader *r, const yaml_event_t *e)
 	}
 }
 
-/* Bytes that are no text are found before libyaml has lines: it only knows their offset. */
-static struct rv_place place_of_byte(const struct reader *r, size_t offset)
-{
-	struct rv_place at = {r->file, 1, 1};
-
-	for (size_t i = 0; i < offset && i < r->len; i++) {
-		if (r->bytes[i] == '\n')
-			at = (struct rv_place){r->file, at.line + 1, 1};
-		else if (((unsigned char)r->bytes[i] & 0xc0) != 0x80)
-			at.column++;
-	}
-	return at;
-}
-
-static const char *line_at(const struct reader *r, size_t line)
-{
-	const char *s = r->bytes, *end = r->bytes + r->len;
-
-	for (; line && s; line--) {
-		s = memchr(s, '\n', (size_t)(end - s));
-		s = s ? s + 1 : NULL;
-	}
-	return s ? s : end;
-}
-
-/* Blanks and tabs are one byte each: what is in front of a tab at the place counts as bytes, or the line
-   has other letters, and then the hint is missing. */
-static bool is_tab(const struct reader *r, struct rv_place at)
-{
-	const char *s = line_at(r, at.line - 1), *end = r->bytes + r->len;
-
-	return at.column <= (size_t)(end - s) && s[at.column - 1] == '\t';
-}
-
-static bool is_quote_or_dollar(char c)
-{
-	return c == '"' || c == '\'' || c == '$';
-}
-
-/* Inside { } the { of ${ begins a map. libyaml finds that at the end, so the lines of the map are searched. */
-static const char *flow_hint(const struct reader *r, const yaml_parser_t *p)
-{
-	const char *s = line_at(r, p->context_mark.line),
-		   *end = line_at(r, p->problem_mark.line + 1);
-
-	if (!strstr(p->context, "flow"))
-		return "";
-	while (s && s < end) {
-		s = memchr(s, '$', (size_t)(end - s));
-		if (s && ++s < end && *s == '{' &&
-			(s == r->bytes + 1 || !is_quote_or_dollar(s[-2])))
-			return "; between { } or [ ] a ${...} needs quotes";
-	}
-	return "";
-}
-
 static void syntax_error(struct reader *r)
 {
-	const yaml_parser_t *p = &r->parser;
-	const char *problem = p->problem ? p->problem : "cannot be read";
-	struct rv_place at = place(r, p->problem_mark);
+	const struct rv_yaml_text text = {r->file, r->bytes, r->len};
 
-	if (p->error == YAML_MEMORY_ERROR) {
+	if (r->parser.error == YAML_MEMORY_ERROR) {
 		no_memory(r);
 		return;
 	}
-	if (p->error == YAML_READER_ERROR)
-		rv_complain(r->c, place_of_byte(r, p->problem_offset), "cannot read: %s", problem);
-	else if (is_tab(r, at))
-		rv_complain(r->c, at, "not YAML: a tab cannot indent or separate: use blanks");
-	else if (p->context)
-		rv_complain(r->c, at, "not YAML: %s, %s that began in line %zu%s", problem,
-			p->context, p->context_mark.line + 1, flow_hint(r, p));
-	else
-		rv_complain(r->c, at, "not YAML: %s", problem);
+	rv_yaml_complain(&text, &r->parser, r->c);
 	r->stop = true;
 }
 
