@@ -109,7 +109,9 @@ static void read_one_listener(struct rv_read *r, const struct rv_tree *v, struct
 		return;
 	if (!raw.l.name && !rv_tree_get(v, "name"))
 		rv_read_complain(r, v->at, "needs a name");
-	if (!raw.tcp == !raw.unix_path)
+	if (raw.tcp && raw.unix_path)
+		rv_read_complain(r, v->at, "has both tcp and unix: make two listeners of it");
+	else if (!raw.tcp && !raw.unix_path)
 		rv_read_complain(r, v->at, "needs either tcp or unix");
 	rv_read_enter(r, raw.tcp ? "tcp" : "unix");
 	if (raw.tcp)

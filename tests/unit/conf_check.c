@@ -565,7 +565,7 @@ static void listeners_must_be_complete_and_numeric(void **state)
 	refuse_key("listen: [{tcp: \"127.0.0.1:80\"}]", 14, "listen of service 'a' needs a name");
 	refuse_key("listen: [{name: x}]", 14, "listen of service 'a' needs either tcp or unix");
 	refuse_key("listen: [{name: x, tcp: \"127.0.0.1:80\", unix: /x}]", 14,
-		"listen of service 'a' needs either tcp or unix");
+		"listen of service 'a' has both tcp and unix: make two listeners of it");
 	refuse_key("listen: [{name: x, tcp: \"127.0.0.1:80\", mode: \"0600\"}]", 14,
 		"listen of service 'a' has mode, owner or group, which only a UNIX socket has");
 	refuse_key("listen: [{name: x, unix: x.sock}]", 30,
