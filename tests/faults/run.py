@@ -121,39 +121,54 @@ def prepare():
         sys.exit(said[-3000:])
 
 
-def is_red(test):
-    """The line that says so; None: it is green; False: it was not run."""
-    place, _, name = test.partition("::")
-    room, file = place.split("/", 1)
-    if room == "unit":
-        program = "tests/unit/" + file[:-2]
-        status, said = make(program)
-        if not status:
-            status, said = run([os.path.join(OBJ, program)], OBJ, CMOCKA_MESSAGE_OUTPUT="TAP")
-            case = re.search(r"^(not )?ok \d+ - %s$" % re.escape(name), said, re.M)
-            if case:
-                return case[0] if case[1] else None
-    elif room == "sim":
-        status, said = make("tests/sim/story")
-        if not status:
-            status, said = run([os.path.join(OBJ, "tests/sim/story"), os.path.join(COPY, "tests", place)], OBJ)
-    elif room == "stack":
-        path = os.path.join(COPY, "tests", place)
-        status, said = run([sys.executable, os.path.join(COPY, "tests/stack/run.py"), "%s::%s" % (path, name)], OBJ)
-        status = status or re.search(r"^not ok", said, re.M)
-        if not re.search(r"^(not ok|ok (?!.*# SKIP))", said, re.M):
-            return False
-    else:
-        status, said = run([sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "%s::%s" % (file, name)],
-                           os.path.join(COPY, "tests", room))
-        if "passed" not in said and "failed" not in said and "error" not in said:
-            return False
-        if status not in (0, 1, 124):
-            return False
+# Each runs one test: a line that says that it is red; None: it is green; False: it was not run.
+
+def unit(file, name):
+    program = "tests/unit/" + file[:-2]
+    status, said = make(program)
+    if status:
+        return first_word(said)
+    status, said = run([os.path.join(OBJ, program)], OBJ, CMOCKA_MESSAGE_OUTPUT="TAP")
+    case = re.search(r"^(not )?ok \d+ - %s$" % re.escape(name), said, re.M)
+    if case:
+        return case[0] if case[1] else None
+    return first_word(said) if status else False
+
+
+def sim(file, _name):
+    status, said = make("tests/sim/story")
     if not status:
-        return None
-    told = [line for line in said.splitlines() if re.search(r"^E  |^#? ?E  |error:|not ok|FAILED|no end within|^\[  ERROR|!= ", line)]
-    return " ".join((told or said.splitlines()[-1:] or ["status %d" % status])[0].split())[:200]
+        status, said = run([os.path.join(OBJ, "tests/sim/story"), os.path.join(COPY, "tests/sim", file)], OBJ)
+    return first_word(said) if status else None
+
+
+def stack(file, name):
+    tests = os.path.join(COPY, "tests/stack")
+    said = run([sys.executable, os.path.join(tests, "run.py"), "%s::%s" % (os.path.join(tests, file), name)], OBJ)[1]
+    if re.search(r"^not ok", said, re.M):
+        return first_word(said)
+    return None if re.search(r"^ok (?!.*# SKIP)", said, re.M) else False
+
+
+def e2e(file, name):
+    argv = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "%s::%s" % (file, name)]
+    status, said = run(argv, os.path.join(COPY, "tests/e2e"))
+    if status in (1, 124):
+        return first_word(said)
+    return None if status == 0 and "passed" in said else False
+
+
+def first_word(said):
+    """Of what went wrong."""
+    lines = said.splitlines() or ["it said nothing"]
+    told = [line for line in lines if re.search(r"^#? ?E  |error:|not ok|FAILED|no end within|^\[  ERROR|!= ", line)]
+    return " ".join((told or lines[-1:])[0].split())[:200]
+
+
+def is_red(test):
+    place, _, name = test.partition("::")
+    room, _, file = place.partition("/")
+    return {"unit": unit, "sim": sim, "stack": stack, "e2e": e2e}[room](file, name)
 
 
 def judge(fault):
