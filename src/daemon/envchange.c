@@ -26,6 +26,7 @@ struct rv_envchange {
 	struct rv_buf told, renewed;
 	struct rv_entry *renewing; /* of the present step */
 	size_t count;
+	rv_time until; /* TELL, RENEW: the asker's time */
 	ev_timer timer;
 	rv_env_done *done; /* NULL: nobody waits any more */
 	void *arg;
@@ -167,6 +168,7 @@ static void go_back(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
+	c->late |= rv_now() >= c->until;
 	c->step = TELL_BACK;
 	c->failed = false;
 	c->spoke = RV_NO_ID;
@@ -329,7 +331,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 		finish(g);
 		return;
 	}
-	g->change->late = true;
 	go_back(g);
 }
 
@@ -430,6 +431,7 @@ bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool rep
 	g->change->other = next; /* that of before, now */
 	g->change->done = done;
 	g->change->arg = arg;
+	g->change->until = rv_now() + within;
 	push_inform(g, within);
 	/* hooks have the same bound, and a reason of their own */
 	set_timer(g, within + 50 * RV_MS);

@@ -21,10 +21,14 @@ class Stage:
     def __init__(self, reeve, tmp_path, create=None, more="", args=(), env=None, taker="", graph=GRAPH, wait=True):
         self.dir = tmp_path
         words = list(args)
+        os.makedirs(tmp_path / "plugins", exist_ok=True)
+        for path in (os.path.join(TEST_PLUGINS, "taker.so"), os.path.join(harness.PLUGINS, "exec.so")):
+            if not os.path.exists(tmp_path / "plugins" / os.path.basename(path)):
+                os.symlink(path, tmp_path / "plugins" / os.path.basename(path))
         if create is not None:
             (tmp_path / "create.json").write_text(create if isinstance(create, str) else json.dumps({"envVars": create}))
             words += ["--environment", str(tmp_path / "create.json")]
-        self.r = reeve(graph % {"dir": tmp_path, "taker": taker} + more, args=["--plugin-dir", TEST_PLUGINS, *words], env=env)
+        self.r = reeve(graph % {"dir": tmp_path, "taker": taker} + more, args=["--plugin-dir", str(tmp_path / "plugins"), *words], env=env)
         if wait:
             self.r.wait_ready()
 
@@ -167,3 +171,258 @@ def test_variables_that_nobody_takes_are_an_error_that_names_them(once, tmp_path
     assert once("check", *words, "--plugin-dir", TEST_PLUGINS).returncode == 78
     (tmp_path / "reeve.yaml").write_text(text % ", on-environment-change: restart")
     assert once("check", *words).returncode == 0
+
+
+# ---- changes while it runs -----------------------------------------------------------------------------------------------
+
+PLAIN = "  plain: {command: [/bin/sleep, '1000'], on-environment-change: %s%s}\n"
+
+
+def test_a_change_is_told_to_what_runs_and_later_starts_have_it(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1", "FLAVOUR": "old"}, PLAIN % ("ignore", ""))
+    before = s.r.services()
+    got = s.set("A=2", "B=x y")
+    assert got.returncode == 0 and got.stdout == "the sandbox has A, FLAVOUR, B; told: taker\n", got
+    assert s.told()[-1] == (1, {"A": "2", "FLAVOUR": "old", "B": "x", "y": ""}) or s.told()[-1][1]["A"] == "2"
+    after = s.r.services()
+    assert [after[n]["pid"] for n in after] == [before[n]["pid"] for n in before]
+    assert (s.environ("plain")["A"], s.environ("taker")["A"]) == ("1", "1")
+    # its next life has it in its environment, its recipe is made anew, and it is told again before it is ready
+    assert s.set("FLAVOUR=new").returncode == 0
+    assert s.r.ctl("restart", "taker", "plain").returncode == 0
+    assert (s.environ("taker")["FLAVOUR"], s.environ("taker")["TASTES_OF"]) == ("new", "new")
+    assert s.environ("plain")["B"] == "x y"
+    assert s.told()[-1][0] == 2 and s.told()[-1][1]["FLAVOUR"] == "new"
+    # and so has what comes back by itself
+    pid = s.r.service("taker")["pid"]
+    harness.kill(pid)
+    harness.until("its next life", lambda: s.r.service("taker").get("generation") == 3)
+    s.r.wait_state("taker", "ready")
+    assert s.environ("taker")["TASTES_OF"] == "new" and s.told()[-1][0] == 3
+
+
+def test_variables_come_from_a_file_and_from_stdin_and_can_be_replaced(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1", "B": "1"})
+    (tmp_path / "more.json").write_text('{"templateID": "x", "envs": {"C": "3"}}')
+    got = s.set("--json", str(tmp_path / "more.json"))
+    assert got.returncode == 0 and got.stdout.startswith("the sandbox has A, B, C;"), got
+    got = s.r.ctl("--json", "env", "set", "--replace", "--json", "-", input='{"envVars": {"D": "4"}}')
+    assert json.loads(got.stdout) == {"ok": True, "variables": ["D"], "told": ["taker"], "restarted": []}
+    assert s.told()[-1] == (1, {"D": "4", "A": None, "B": None, "C": None})
+    got = s.set("--replace", "--json", "-", input='{"envVars": {}}')
+    assert got.returncode == 0 and got.stdout == "the sandbox has no variables; told: taker\n"
+    assert s.told()[-1] == (1, {"A": None, "B": None, "C": None, "D": None})
+    # then nobody has to be told any at a start
+    n = len(s.told())
+    assert s.r.ctl("restart", "taker").returncode == 0 and len(s.told()) == n
+
+
+def test_who_says_so_is_restarted_and_only_if_its_own_environment_is_another_one(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"}, PLAIN % ("restart", "") + (PLAIN % ("restart", ", environment: {A: mine}")).replace("plain", "own") +
+              PLAIN.replace("plain", "user") % ("ignore", ", needs: [plain]"))
+    before = s.r.services()
+    got = s.set("A=2")
+    assert got.returncode == 0 and got.stdout == "the sandbox has A; told: taker; restarted: plain\n", got
+    after = s.r.services()
+    assert s.environ("plain")["A"] == "2"
+    assert after["plain"]["generation"] == 2 and after["plain"]["restarts"] == 0
+    assert after["own"]["pid"] == before["own"]["pid"]
+    s.r.wait_state("user", "ready")
+    assert s.r.service("user")["generation"] == 2
+    assert "environment changed" in s.r.ctl("events", "-n", "all", "plain").stdout
+    # the same again is no change
+    got = s.set("A=2")
+    assert got.returncode == 0 and "restarted" not in got.stdout
+
+
+def test_who_refuses_fails_the_change_and_all_is_as_it_was(reeve, tmp_path):
+    second = GRAPH.split("services:\n")[1] % {"dir": tmp_path / "two", "taker": ""}
+    (tmp_path / "two").mkdir()
+    s = Stage(reeve, tmp_path, {"A": "1"}, second.replace("taker:", "other:", 1) + PLAIN % ("restart", ""))
+    before = s.r.services()
+    for order in ("refuse", "retry"):
+        s.order(order)
+        got = s.set("A=" + MARKER, "B=2")
+        assert got.returncode == 1, got
+        assert "taker: it does not want A=***" in got.stderr and "could not be undone: taker: it does not want A=1" in got.stderr
+        assert MARKER not in got.stderr + s.r.stderr
+    s.order("")
+    assert s.set("A=1").returncode == 0
+    # those who took it were told the old ones again, and to forget what is new
+    other = [line.split()[1:] for line in (tmp_path / "two" / "told").read_text().splitlines()]
+    assert other[0] == ["A=1"] and ["A=" + MARKER, "B=2"] in other and other[-1] == ["A=1", "-B"]
+    assert s.told()[-2][1] == {"A": "1", "B": None}
+    after = s.r.services()
+    assert [after[n]["pid"] for n in after] == [before[n]["pid"] for n in before]
+    got = json.loads(s.r.ctl("--json", "env", "--show-values").stdout)
+    assert {"name": "A", "source": "set", "value": "1"} in got["variables"] and "B" not in str(got)
+
+
+def test_a_restart_that_fails_takes_the_change_back(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"}, "  picky: {command: [/bin/sh, -c, 'test \"$A\" = 1 || exit 3; echo >&3; exec sleep 1000'], "
+              "on-environment-change: restart, ready: {fd: 3}, restart: {delay: 10ms, limit: 2}}\n")
+    got = s.set("A=2")
+    assert got.returncode == 1 and "picky: " in got.stderr and "could not be undone" not in got.stderr, got
+    s.r.wait_state("picky", "ready")
+    assert s.environ("picky")["A"] == "1"
+    assert s.told()[-1] == (1, {"A": "1"})
+
+
+def test_a_hook_has_the_askers_time_and_the_way_back_its_own(reeve, tmp_path):
+    #
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", "200ms"], env=s.r.env,
+                              stderr=subprocess.PIPE, text=True)
+    harness.until("it to be told what was before", lambda: s.told()[-1] == (1, {"A": "1"}) and len(s.told()) == 3)
+    s.order("")
+    said = change.communicate(timeout=30 * harness.SLACK)[1]
+    assert change.returncode == 6 and "taker: " in said and "could not be undone" not in said, said
+    assert s.r.service("taker")["state"] == "ready"
+    assert s.set("A=3").returncode == 0 and s.told()[-1][1] == {"A": "3"}
+
+
+def test_changes_at_the_same_time_come_one_after_the_other(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "0"})
+    many = [subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=%d" % i, "B%d=x" % i], env=s.r.env,
+                             stdout=subprocess.PIPE, text=True) for i in range(1, 9)]
+    for one in many:
+        assert "told: taker" in one.communicate(timeout=30 * harness.SLACK)[0] and one.returncode == 0
+    last = s.told()[-1][1]
+    assert sorted(last) == ["A"] + ["B%d" % i for i in range(1, 9)]
+    # each saw what the ones before had set: the number of names grows by one each time
+    assert [len(names) for _, names in s.told()] == list(range(1, 10))
+
+
+def test_what_is_wrong_is_refused_before_anybody_is_told(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    before = s.read("told")
+    for words, said in ((["PATH=/x"], "PATH may not be set"), (["A=a\nb", "1X=2"], "1X is no name"), (["A=x\ty", "NOVALUE"], "NAME=VALUE"),
+                        (["A=1", "A=2"], "given twice"), (["A=" + "x" * 4097], "4097 bytes"), ([], "nothing to set"),
+                        (["A=1", "--json", "-"], "exclude"), (["--show-values", "A=1"], "--show-values")):
+        got = s.set(*words, input="{}")
+        assert got.returncode == 2 and said in got.stderr, (words, got)
+    # what fits alone and not with the others
+    assert s.set(*["V%d=%s" % (i, "x" * 4000) for i in range(3)]).returncode == 0
+    told = s.read("told")
+    got = s.set("MORE=" + "x" * 4096, "YET=" + "x" * 500)
+    assert got.returncode == 2 and "at most 16384" in got.stderr
+    assert s.read("told") == told and before in told
+
+
+def test_nothing_can_be_set_where_nobody_takes_it(reeve):
+    r = reeve("services: {a: {command: [/bin/sleep, '1000']}}")
+    r.wait_ready()
+    got = r.ctl("env", "set", "A=1")
+    assert got.returncode == 1 and "no service takes variables" in got.stderr
+    assert r.ctl("env").stdout == "NAME  SOURCE\n"
+
+
+def test_one_that_starts_when_they_change_is_told_the_new_ones_before_it_is_ready(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    assert s.r.ctl("restart", "taker", "--no-wait").returncode == 0
+    harness.until("its next life to be told", lambda: s.told()[-1][0] == 2)
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2"], env=s.r.env, stdout=subprocess.PIPE, text=True)
+    harness.until("it to be told of the change", lambda: s.told()[-1][1] == {"A": "2"})
+    s.order("")
+    assert "told: taker" in change.communicate(timeout=30 * harness.SLACK)[0]
+    s.r.wait_state("taker", "ready")
+    assert s.r.service("taker")["generation"] == 2
+
+
+def test_an_end_while_it_is_told_is_a_refusal(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2"], env=s.r.env, stderr=subprocess.PIPE, text=True)
+    harness.until("it to be told", lambda: s.told()[-1][1] == {"A": "2"})
+    harness.kill(s.r.service("taker")["pid"])
+    harness.until("its next life to be told what was before", lambda: s.told()[-1] == (2, {"A": "1"}))
+    s.order("")
+    assert "it ended" in change.communicate(timeout=30 * harness.SLACK)[1] and change.returncode == 1
+    s.r.wait_state("taker", "ready")
+
+
+def test_a_shutdown_does_not_wait_for_a_change(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2"], env=s.r.env, stderr=subprocess.PIPE, text=True)
+    harness.until("it to be told", lambda: s.told()[-1][1] == {"A": "2"})
+    assert s.r.term() == 0
+    assert "shutting down" in change.communicate(timeout=30 * harness.SLACK)[1] and change.returncode == 1
+
+
+def test_a_client_that_leaves_takes_nothing_with_it(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2"], env=s.r.env)
+    harness.until("it to be told", lambda: s.told()[-1][1] == {"A": "2"})
+    change.kill()
+    change.wait()
+    s.order("")
+    assert s.set("B=3").returncode == 0
+    assert s.told()[-1] == (1, {"A": "2", "B": "3"})
+
+
+# ---- a boot that fails -----------------------------------------------------------------------------------------------------
+
+def test_a_service_that_does_not_take_them_fails_the_boot_and_nothing_survives(reeve, tmp_path):
+    #
+    s = Stage(reeve, tmp_path, {"A": MARKER}, PLAIN % ("ignore", ""), wait=False, args=["-v"])
+    s.order("refuse")
+    assert s.r.wait() == 10
+    assert "boot failed" in s.r.stderr and "taker: did not take its environment: it does not want A=***" in s.r.stderr
+    assert MARKER not in s.r.stderr
+    assert s.r.leftovers() == []
+
+
+# ---- what is shown ---------------------------------------------------------------------------------------------------------
+
+def test_names_and_sources_are_listed_and_values_only_on_demand_and_in_no_log(reeve, tmp_path):
+    #
+    s = Stage(reeve, tmp_path, {"FLAVOUR": MARKER, "A": MARKER}, args=["-v"])
+    assert s.set("A=%s-2" % MARKER, "B=3").returncode == 0
+    got = s.r.ctl("env")
+    assert [line.split() for line in got.stdout.splitlines()[:-1]] == [
+        ["NAME", "SOURCE"], ["TIER", "configuration"], ["FLAVOUR", "create"], ["A", "set"], ["B", "set"]]
+    assert "lost when that service is restarted" in got.stdout.splitlines()[-1]
+    shown = [got.stdout]
+    for words in (["--json", "env"], ["env", "taker"], ["--json", "env", "taker"], ["plan"], ["--json", "plan"], ["status"],
+                  ["--json", "status"], ["events", "-n", "all"], ["why"], ["--json", "why", "taker"]):
+        shown.append(s.r.ctl(*words).stdout)
+    assert all(shown) and not [text for text in shown if MARKER in text]
+    assert "FLAVOUR (create)" in s.r.ctl("plan").stdout
+    assert "A, B" in s.r.stderr and MARKER not in s.r.stderr + s.r.log("taker")
+    mine = {v["name"]: v for v in json.loads(s.r.ctl("--json", "env", "--show-values", "taker").stdout)["variables"]}
+    assert (mine["FLAVOUR"]["source"], mine["OWN"]["source"], mine["TASTES_OF"]["source"], mine["HOME"]["source"]) == (
+        "create", "service", "plugin", "inherited")
+    assert mine["A"]["value"] == MARKER + "-2" and "A" in s.r.ctl("env", "--show-values").stdout
+    assert MARKER + "-2" in s.r.ctl("env", "--show-values").stdout
+
+
+@pytest.mark.root
+def test_the_environment_is_the_admins(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"}, "reeve: {control: {mode: '0666'}}\n")
+    for d in (s.r.dir, s.r.run):
+        os.chmod(d, 0o755)
+    for words in (["env"], ["env", "set", "A=2"]):
+        got = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", harness.REEVECTL, "-s", s.r.socket, *words],
+                             capture_output=True, text=True, timeout=30 * harness.SLACK)
+        assert got.returncode == 5, got
+    assert len(s.told()) == 1
+
+
+def test_a_reload_goes_by_the_variables_of_now(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    assert s.set("A=2").returncode == 0
+    pid = s.r.service("taker")["pid"]
+    s.r.write("reeve.yaml", GRAPH % {"dir": tmp_path, "taker": ""} + PLAIN % ("ignore", ""))
+    assert s.r.ctl("reload").returncode == 0
+    assert s.environ("plain")["A"] == "2" and s.r.service("taker")["pid"] == pid
+    assert s.set("A=3").returncode == 0 and s.told()[-1][1] == {"A": "3"}
+    assert s.r.ctl("restart", "plain").returncode == 0 and s.environ("plain")["A"] == "3"
+    # without anybody to take them the files are wrong
+    s.r.write("reeve.yaml", "services:\n" + PLAIN % ("ignore", ""))
+    got = s.r.ctl("reload")
+    assert got.returncode == 1 and "given A, but no service can take" in got.stdout + got.stderr, got
+    assert s.r.service("taker")["pid"] == pid
