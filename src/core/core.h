@@ -47,7 +47,7 @@
  *
  * The sandbox has variables, or it has none: INFORM says which, before BOOT and whenever they change. While it has some, a
  * life is told them (HOOK update) before it is ready. What is ready when they change is told at once and stays ready; TOLD
- * says how that ended, once for each INFORM that reached a life with such a hook. */
+ * says how that ended, of the last INFORM that reached a life with such a hook. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 

@@ -317,6 +317,7 @@ int rv_checkup(const struct rv_conf *conf, struct rv_hostlink *host,
 		rv_complain(c, (struct rv_place){.file = ""}, "cannot ask plugins: out of memory");
 		return 0;
 	}
+	k.world.conf = conf;
 	k.at_once = processors();
 	if (invite(&k, recipes, broken))
 		visit_all(&k);

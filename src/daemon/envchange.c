@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/ctljudge.h"
+#include "daemon/envforce.h"
 #include "daemon/envset.h"
 #include "daemon/pump.h"
 #include "daemon/say.h"
@@ -21,6 +22,7 @@ struct rv_envchange {
 	struct rv_envset
 		*other; /* TELL, RENEW: that of before; later: the one that was not taken */
 	bool failed, late;
+	bool heard; /* TELL_BACK: the core has begun with it */
 	rv_id spoke; /* whose reason is the last in `why` */
 	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
 	struct rv_buf told, renewed;
@@ -75,44 +77,6 @@ void rv_env_told(struct rv_engine *g, const struct rv_action *a)
 	if (c->spoke != a->id)
 		blame(g, a->id, "it ended, or its plugin was disabled, before it had taken them");
 	c->spoke = RV_NO_ID;
-}
-
-/* ---- the set in force ---- */
-
-static void put_in_force(struct rv_engine *g)
-{
-	rv_hostlink_variables(g->world.host, rv_envset_list(g->world.set),
-		g->world.set ? g->world.set->dropped : NULL);
-	g->conf->variables = rv_envset_list(g->world.set);
-}
-
-/* False: memory was refused; all services have what they had. */
-static bool exchange(struct rv_engine *g, struct rv_envset **set)
-{
-	struct rv_envset *was = g->world.set;
-	bool fine = true;
-
-	g->world.set = *set;
-	for (rv_id id = 0; fine && id < g->slots; id++)
-		fine = !g->hands[id].service || rv_hands_renew(&g->hands[id], &g->world);
-	if (!fine) {
-		g->world.set = was;
-		for (rv_id id = 0; id < g->slots; id++)
-			if (g->hands[id].service)
-				rv_hands_renew(&g->hands[id], &g->world);
-		return false;
-	}
-	*set = was;
-	put_in_force(g);
-	return true;
-}
-
-void rv_env_begin(struct rv_engine *g)
-{
-	if (!rv_envset_list(g->world.set))
-		return;
-	put_in_force(g);
-	rv_pump_verdict(g, RV_EV_INFORM, RV_NO_ID, 0, RV_HOOK_UPDATE, RV_OK);
 }
 
 /* ---- the steps ---- */
@@ -174,19 +138,13 @@ static void go_back(struct rv_engine *g)
 	c->spoke = RV_NO_ID;
 	if (c->other)
 		rv_envset_drop(c->other, g->world.set);
-	if (!c->other || !exchange(g, &c->other)) {
+	if (!c->other || !rv_env_exchange(g, &c->other)) {
 		rv_buf_str(&c->undone, "out of memory");
 		finish(g);
 		return;
 	}
 	push_inform(g, BACK_LIMIT);
 	set_timer(g, BACK_LIMIT + RV_SEC);
-}
-
-static bool is_told_by_hook(const struct rv_service *s)
-{
-	return s->table && (s->table->hooks & ~s->unused & RV_HAS(RV_HOOK_UPDATE)) &&
-		s->type != RV_TASK;
 }
 
 static bool is_alive(enum rv_state s)
@@ -216,7 +174,7 @@ static void begin_renewing(struct rv_engine *g)
 	for (rv_id id = 0; id < g->slots; id++) {
 		const struct rv_service *s = g->hands[id].service;
 
-		if (!s || !s->renews || is_told_by_hook(s) ||
+		if (!s || !s->renews || rv_env_is_told(s) ||
 			!is_alive(rv_core_look(g->core, id).state) ||
 			!rv_envset_differs(s, c->other, g->world.set))
 			continue;
@@ -251,6 +209,11 @@ static void judge_telling(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
+	if (c->step == TELL_BACK && !c->heard) {
+		c->heard = true;
+		rv_buf_clear(
+			&c->undone); /* what was answered until now is about what was told before */
+	}
 	/* one that refuses decides; on the way back all are waited for */
 	if (c->failed && c->step == TELL) {
 		go_back(g);
@@ -336,64 +299,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 
 /* ---- requests ---- */
 
-/* Somebody who was there before us is not ours to be told or restarted. */
-static bool has_stranger(const struct rv_engine *g, const struct rv_envset *next, struct rv_err *e)
-{
-	for (rv_id id = 0; id < g->slots; id++) {
-		const struct rv_service *s = g->hands[id].service;
-
-		if (!s || rv_core_look(g->core, id).state != RV_ADOPTED ||
-			(!is_told_by_hook(s) &&
-				!(s->renews && rv_envset_differs(s, g->world.set, next))))
-			continue;
-		rv_fail(e, RV_ERR_REFUSED,
-			"%s was adopted, and reeve tells its environment only to what it has "
-			"started",
-			s->name);
-		return true;
-	}
-	return false;
-}
-
-static struct rv_envset *make_next(
-	struct rv_engine *g, struct rv_variables *variables, bool replace, struct rv_err *e)
-{
-	struct rv_buf why = {0};
-	struct rv_envset *next = rv_envset_change(g->world.set, variables, replace, &why);
-
-	if (!next || !rv_envset_drop(next, g->world.set)) {
-		rv_fail(e, why.len ? RV_ERR_USAGE : RV_ERR_SYSTEM, "%s",
-			why.len ? rv_buf_text(&why) : "out of memory");
-		rv_envset_destroy(next);
-		next = NULL;
-	}
-	rv_buf_fini(&why);
-	return next;
-}
-
-/* What is before the first change is a set, too: an empty one, to which it is gone back. */
-static bool have_set(struct rv_engine *g)
-{
-	struct rv_variables none = {0};
-
-	if (!g->world.set)
-		g->world.set = rv_envset_create(&none);
-	return g->world.set;
-}
-
-static bool may_change(const struct rv_engine *g, const struct rv_envset *next, struct rv_err *e)
-{
-	if (rv_core_closing(g->core))
-		return rv_fail(e, RV_ERR_REFUSED, "reeve is shutting down");
-	if (g->reload)
-		return rv_fail(e, RV_ERR_REFUSED, "a reload is under way; try again");
-	if (next->variables.count && !rv_envset_is_taken(g->conf, false))
-		return rv_fail(e, RV_ERR_REFUSED,
-			"no service takes variables: none has a plugin that tells them (as envd "
-			"has) or says on-environment-change: restart");
-	return !has_stranger(g, next, e);
-}
-
 static struct rv_envchange *create(struct rv_engine *g)
 {
 	struct rv_envchange *c = calloc(1, sizeof(*c));
@@ -413,14 +318,12 @@ static struct rv_envchange *create(struct rv_engine *g)
 bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
 	rv_time within, rv_env_done *done, void *arg, struct rv_err *e)
 {
-	struct rv_envset *next = make_next(g, variables, replace, e);
+	struct rv_envset *next = rv_env_next(g, variables, replace, e);
 
-	if (!next || !may_change(g, next, e)) {
-		rv_envset_destroy(next);
+	if (!next)
 		return false;
-	}
-	g->change = have_set(g) ? create(g) : NULL;
-	if (!g->change || !exchange(g, &next)) {
+	g->change = create(g);
+	if (!g->change || !rv_env_exchange(g, &next)) {
 		if (g->change)
 			free(g->change->renewing);
 		free(g->change);

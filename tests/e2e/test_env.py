@@ -368,12 +368,35 @@ def test_a_client_that_leaves_takes_nothing_with_it(reeve, tmp_path):
 
 def test_a_service_that_does_not_take_them_fails_the_boot_and_nothing_survives(reeve, tmp_path):
     #
+    (tmp_path / "orders").write_text("refuse and cling")
     s = Stage(reeve, tmp_path, {"A": MARKER}, PLAIN % ("ignore", ""), wait=False, args=["-v"])
-    s.order("refuse")
     assert s.r.wait() == 10
-    assert "boot failed" in s.r.stderr and "taker: did not take its environment: it does not want A=***" in s.r.stderr
+    first = s.r.stderr.index("boot failed")
+    assert "taker: did not take its environment: it does not want A=***" in s.r.stderr[first:].splitlines()[0]
+    # what goes wrong on the way back stands below it
+    assert s.r.stderr.index("stop hook: it clings") > first
     assert MARKER not in s.r.stderr
     assert s.r.leftovers() == []
+
+
+def test_a_boot_whose_time_is_over_while_it_is_told_is_taken_back_whole(reeve, tmp_path):
+    #
+    (tmp_path / "orders").write_text("hang")
+    s = Stage(reeve, tmp_path, {"A": "1"}, "  second: {command: [/bin/sleep, '1000'], needs: [taker]}\nreeve: {boot-timeout: 500ms}\n", wait=False)
+    assert s.r.wait() == 10
+    assert "boot timeout" in s.r.stderr and s.told() == [(1, {"A": "1"})]
+    assert s.r.leftovers() == []
+
+
+def test_two_at_a_time_have_each_their_own(reeve, tmp_path):
+    #
+    both = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        both.append(Stage(reeve, tmp_path / name, {"WHO": name}))
+    assert both[0].set("WHO=changed").returncode == 0
+    assert [s.told()[-1][1]["WHO"] for s in both] == ["changed", "two"]
+    assert [s.environ("taker")["WHO"] for s in both] == ["one", "two"]
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------------

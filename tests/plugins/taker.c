@@ -10,7 +10,7 @@ static const struct reeve_option options[] = {
 	{.name = "told", .type = REEVE_PATH, .summary = "the file: a line each time"},
 	{.name = "orders",
 		.type = REEVE_PATH,
-		.summary = "a file with the words refuse, retry or hang"},
+		.summary = "a file with the words refuse, retry, hang or cling"},
 	{0},
 };
 
@@ -71,8 +71,15 @@ static enum reeve_next update(void *self, struct reeve_turn *t)
 	return is_ordered(t, "refuse") ? REEVE_FAIL : REEVE_RETRY;
 }
 
+static enum reeve_next stop(void *self, struct reeve_turn *t)
+{
+	(void)self;
+	t->why = "it clings";
+	return is_ordered(t, "cling") ? REEVE_FAIL : REEVE_OK;
+}
+
 static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .update = update};
+	.size = sizeof(struct reeve_ops), .start = start, .update = update, .stop = stop};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

@@ -65,7 +65,11 @@ check_PROGRAMS += tests/unit/wire_answer
 tests_unit_wire_answer_SOURCES = tests/unit/wire_answer.c
 tests_unit_wire_answer_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_wire_answer_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS)
-TESTS += tests/unit/wire_host tests/unit/wire_answer
+check_PROGRAMS += tests/unit/wire_variables
+tests_unit_wire_variables_SOURCES = tests/unit/wire_variables.c
+tests_unit_wire_variables_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_wire_variables_LDADD = src/wire/libwire.a src/base/libbase.a $(CMOCKA_LIBS) $(CJSON_LIBS)
+TESTS += tests/unit/wire_host tests/unit/wire_answer tests/unit/wire_variables
 endif
 
 if HAVE_CMOCKA
