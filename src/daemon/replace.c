@@ -87,45 +87,47 @@ static void take_capture(struct rv_hands *h, struct rv_hands *was)
 	rv_capture_close(fresh);
 }
 
-static void take_life(struct rv_hands *h, struct rv_hands *was)
+/* All that it has, with what is the new conf's in place of what was the old one's. */
+static void go_on(struct rv_hands *h, struct rv_hands *was)
 {
-	h->prober = was->prober;
-	h->asks_health = was->asks_health;
-	h->notify = was->notify;
-	h->waits = was->waits;
-	h->seek = was->seek;
-	h->keep = was->keep;
-	h->guest = was->guest;
-	h->given = was->given;
-	h->given_next = was->given_next;
-	h->given_changes = was->given_changes;
-	if (h->given) {
-		h->context.env = was->context.env;
-		h->env_recipe = was->env_recipe;
-	}
-	h->asking = was->asking;
-	h->doubted = was->doubted;
-	h->why = was->why;
-	h->probe_why = was->probe_why;
-	was->prober = NULL;
-	was->notify = NULL;
-	was->seek = (struct rv_seek){0};
-	was->keep = NULL;
-	was->guest = NULL;
-	was->given = was->given_next = NULL;
-	was->why = was->probe_why = NULL;
+	const struct rv_hands next = *h;
+
+	*h = *was;
+	*was = (struct rv_hands){.service = was->service, .listeners = was->listeners};
+	h->service = next.service;
+	h->capture = next.capture;
+	h->listeners = next.listeners;
+	h->account = next.account;
+	h->context = next.context;
+	h->own_env = next.own_env;
+	h->own_recipe = next.own_recipe;
+	h->env_recipe = next.env_recipe;
+	h->recipe_is_old = false; /* it was made anew, for the variables of now */
+	memcpy(h->listen_env, next.listen_env, sizeof(h->listen_env));
+}
+
+/* It is gone, and what is known of its lives is no matter of the next one. */
+static void begin_anew(struct rv_hands *h, const struct rv_hands *was)
+{
+	h->facts = was->facts;
+	h->facts.attempt = 0;
+	h->stopped_by = was->stopped_by;
+	memcpy(h->paused_by, was->paused_by, sizeof(h->paused_by));
+	h->lived = was->lived;
 }
 
 void rv_hands_take(struct rv_hands *h, struct rv_hands *was, bool changed)
 {
 	take_capture(h, was);
-	h->facts = was->facts;
-	h->stopped_by = was->stopped_by;
-	h->lived = was->lived;
-	if (changed)
-		h->facts.attempt = 0;
-	else
-		take_life(h, was);
+	if (changed) {
+		begin_anew(h, was);
+		return;
+	}
+	if (was->given) { /* what its commands have is in memory of its own */
+		h->context.env = was->context.env;
+		h->env_recipe = was->env_recipe;
+	}
+	go_on(h, was);
 }
 
 /* ---- rebind ---- */

@@ -375,7 +375,7 @@ def test_who_is_starting_is_ready_in_the_same_life_however_that_is_proved(reeve,
     free_port()
     r = reeve(starting(port, [], "one"), files={"dgram.py": DGRAM, "web.py": WEB})
     r.wait_socket()
-    until("all to start", lambda: {s["state"] for s in r.services().values()} == {"starting"})
+    until("all to start", lambda: all(s["state"] == "starting" and s["pid"] for s in r.services().values()))
     before = lives(r)
     for i in range(3):  # each frees what was there before
         r.write("reeve.yaml", starting(port, more, "number%d" % i if more else "one"))

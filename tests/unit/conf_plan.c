@@ -715,6 +715,40 @@ static void the_log_path_of_a_recipe_wins(void **state)
 
 /* --- slots and digests ------------------------------------------------------------------------ */
 
+static void what_belongs_to_reeve_itself_stays_over_reloads(void **state)
+{
+	struct got one = accept(
+		"reeve: {runtime-dir: /a, control: {mode: \"0600\", group: \"7\"}}\n"
+		"services: {a: {command: x}}\n");
+	struct got same = accept_given((struct given){
+		.yaml = "reeve: {control: {group: \"7\", mode: \"0600\"}, runtime-dir: /a, "
+			"max-starts: 3, shutdown-timeout: 9s}\nservices: {b: {command: x}}\n",
+		.before = one.conf});
+	struct got other = read_given(
+		(struct given){.yaml = "reeve:\n  plugin-dir: /p\n  control: {owner: \"8\"}\n"
+				       "services: {a: {command: x}}\n",
+			.before = one.conf});
+
+	(void)state;
+	assert_null(other.conf);
+	assert_int_equal(other.c.errors, 5);
+	assert_string_equal(rv_buf_text(&other.c.text),
+		"reeve.runtime-dir cannot be changed by a reload, only by a restart of reeve: it "
+		"is /a now, and would be /run/reeve\n"
+		"t.yaml:2:15: reeve.plugin-dir cannot be changed by a reload, only by a restart of "
+		"reeve: it is " RV_PLUGIN_DIR " now, and would be /p\n"
+		"t.yaml:3:12: reeve.control.mode cannot be changed by a reload, only by a restart "
+		"of "
+		"reeve: it is 0600 now, and would be 0660\n"
+		"t.yaml:3:12: reeve.control.owner cannot be changed by a reload, only by a restart "
+		"of reeve: it is ours now, and would be 8\n"
+		"t.yaml:3:12: reeve.control.group cannot be changed by a reload, only by a restart "
+		"of reeve: it is 7 now, and would be ours\n");
+	put_away(&other);
+	put_away(&same);
+	put_away(&one);
+}
+
 static void slots_are_kept_over_reloads(void **state)
 {
 	struct got one = accept("services: {a: {command: x}, b: {command: x}, c: {command: x}}\n");
@@ -1094,6 +1128,7 @@ int main(void)
 		cmocka_unit_test(the_effective_port_of_a_plugin_may_be_its_own_listener),
 		cmocka_unit_test(the_log_path_of_a_recipe_wins),
 		cmocka_unit_test(slots_are_kept_over_reloads),
+		cmocka_unit_test(what_belongs_to_reeve_itself_stays_over_reloads),
 		cmocka_unit_test(spelling_does_not_change_a_digest),
 		cmocka_unit_test(a_change_shows_in_the_digest_that_it_belongs_to),
 		cmocka_unit_test(the_command_of_the_command_line_becomes_main),
