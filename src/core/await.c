@@ -88,7 +88,12 @@ struct rv_await rv_core_await(const struct rv_core *c, rv_id id)
 	struct rv_await a = {.other = RV_NO_ID, .by = RV_NEVER};
 
 	switch ((enum rv_state)s->state) {
-	case RV_WAITING: on_service(c, s, &a); break;
+	case RV_WAITING:
+		if (rv_is_frozen(s) && rv_ground_culprit_edge(c, s) == RV_NO_ID)
+			a.what = RV_AWAIT_RESUME;
+		else
+			on_service(c, s, &a);
+		break;
 	case RV_QUEUED: on_permit(c, &a); break;
 	case RV_STARTING:
 	case RV_READY:
@@ -98,6 +103,9 @@ struct rv_await rv_core_await(const struct rv_core *c, rv_id id)
 			on_dependents(c, s, &a);
 		else if (s->state == RV_STARTING)
 			while_starting(s, &a);
+		else if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM)
+			a = (struct rv_await){
+				.what = RV_AWAIT_CONFIRM, .other = RV_NO_ID, .by = due_of(c, s)};
 		break;
 	case RV_STOPPING:
 	case RV_KILLING: while_ending(c, s, &a); break;

@@ -369,7 +369,7 @@ void rv_begin_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 	case RV_FACT_INFORM: inform(t, s); break;
 	case RV_FACT_CALM:
 		/* a replacement that nobody is to see */
-		if (!s->leaving && s->paused) {
+		if (!s->leaving && s->paused && !RV_FAULT(55)) {
 			s->automatic = true;
 			rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
 		}

@@ -37,6 +37,12 @@
  * Somebody who has to leave stays what he is until nobody stands on him; then he is `stopping`. While
  * reeve runs, those who stand on him are dependents by NEEDS without on_loss keep; when it closes, all.
  *
+ * A report of loss (RECREATE), and for a node with `recreate` a health check that fails, are only suspicion: the hook
+ * confirm is asked, and FAIL alone, never RETRY or silence, ends what lives. Reports share what is under way. A life
+ * that was lost stays so until another is ready, whatever becomes of the attempts; a report about it counts as long.
+ * After a report the new life comes at once; after bad health by the restart policy, limit and delay. An operator's stop or restart,
+ * pause and shutdown win: what was starting is ended unseen.
+ *
  * Phases inside `starting`: spawned, proven, updated, ready. Dependents wait for ready (until: started
  * for SPAWNED). An answer that carries a generation other than the current one is dropped.
  *
@@ -63,7 +69,7 @@ enum rv_event_kind {
 	RV_EV_START,
 	RV_EV_STOP, /* id: hold it down */
 	RV_EV_RESTART, /* id: end this life (dependents first), then as RV_EV_START */
-	RV_EV_RECREATE, /* id, generation: report of loss. Joined while one is in flight */
+	RV_EV_RECREATE, /* id, generation: report of loss; of the present life, or of one that is lost. Joined while one is in flight */
 	RV_EV_PAUSE, /* id or all: no automatic replacement or restart */
 	RV_EV_RESUME,
 	RV_EV_SHUTDOWN, /* stop all in reverse, start nothing more, then OVER */
@@ -186,6 +192,7 @@ enum rv_look_flags {
 	RV_LOOK_UNPROVEN = 64,
 	RV_LOOK_WAS_READY = 128, /* this life has been ready */
 	RV_LOOK_UNTOLD = 256, /* the variables have changed, and TOLD is still to come */
+	RV_LOOK_RECREATING = 512, /* it is being asked whether it is lost, or is being replaced */
 };
 
 struct rv_look {
@@ -195,6 +202,7 @@ struct rv_look {
 	uint32_t flags;
 	uint32_t restarts; /* automatic ones since the operator's last start */
 	uint64_t generation; /* of the present or the last life; 0: none yet */
+	uint64_t lost; /* the life that was lost and has not been replaced; 0: none */
 	rv_exit exit; /* how the last life ended */
 	rv_time since; /* when the state was entered */
 	rv_time started, ready; /* of the present life: START action, ready; 0: not yet */
@@ -224,6 +232,7 @@ enum rv_awaited {
 	RV_AWAIT_CLEANUP, /* the cleanup hook */
 	RV_AWAIT_DELAY, /* of a restart */
 	RV_AWAIT_RESUME, /* its restart is paused */
+	RV_AWAIT_CONFIRM, /* the confirm hook: is it lost? */
 };
 
 struct rv_await {

@@ -20,7 +20,7 @@ void rv_guest_enter(const struct rv_turn *t, struct rv_slot *s)
 	s->phase = RV_PHASE_UP;
 	s->ready = t->now;
 	s->was_ready = s->ever = true;
-	s->lost = s->recreating = false;
+	s->lost = s->recreating = s->suspected = false;
 	s->attempt = 0;
 	schedule(t, s);
 	rv_machine_state(t, s, RV_ADOPTED, RV_WHY_NONE, RV_NO_ID);

@@ -210,7 +210,7 @@ static void idle(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		if (s->state != RV_FAILED || !s->lost)
 			break;
 		rv_policy_forget(s);
-		s->done = false;
+		s->done = s->suspected = false;
 		s->recreating = s->automatic = true;
 		rv_mark(t->c, s, RV_SET_GROUND);
 		rv_mark(t->c, s, RV_SET_START);

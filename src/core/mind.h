@@ -128,12 +128,13 @@ struct rv_slot {
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
 	bool untold; /* the variables have changed, and it does not know them yet */
+	bool suspected; /* recreating, and nobody but its health check has asked for that */
 	rv_id other;
 	uint32_t step, attempt, bad_health;
 	uint32_t attempts; /* starts that failed before one was ready */
 	uint32_t restarts, in_window;
 	rv_exit exit;
-	uint64_t generation;
+	uint64_t generation, lost_of; /* lost_of: which life was lost */
 	rv_time since, started, ready;
 	uint32_t spawn_us, proof_us, init_us; /* as in struct rv_look */
 	rv_time asked; /* when the last probe began */
@@ -256,7 +257,7 @@ static inline uint32_t rv_elapsed_us(const struct rv_slot *s, rv_time now)
 /* Its next start would be automatic, and the operator wants none. */
 static inline bool rv_is_frozen(const struct rv_slot *s)
 {
-	return s->paused && s->automatic && !RV_FAULT(5);
+	return s->paused && (s->automatic || s->recreating) && !RV_FAULT(5);
 }
 
 /* An operator's order takes it down, or holds it there: what is part of it follows. */

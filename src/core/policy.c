@@ -124,7 +124,7 @@ static void by_policy(const struct rv_turn *t, struct rv_slot *s, enum rv_why wh
 /* Before it was first ready the attempts are counted; after that a start is just one more restart. */
 void rv_policy_start_failed(const struct rv_turn *t, struct rv_slot *s, enum rv_why why)
 {
-	if (s->ever && !s->recreating)
+	if (s->ever && (!s->recreating || s->suspected))
 		by_policy(t, s, why, false);
 	else if (++s->attempts < rv_node_of(t->c, s)->start_attempts)
 		back_off(t, s, why);
@@ -141,7 +141,7 @@ void rv_policy_ended(const struct rv_turn *t, struct rv_slot *s)
 /* on-failure: restart asks for it by itself, so restart.on has no say. */
 void rv_policy_unhealthy(const struct rv_turn *t, struct rv_slot *s)
 {
-	s->recreating = false;
+	s->recreating = s->lost;
 	restart(t, s, RV_WHY_HEALTH);
 }
 

@@ -15,7 +15,7 @@ void rv_run_enter(const struct rv_turn *t, struct rv_slot *s)
 	s->ready = t->now;
 	s->init_us = rv_elapsed_us(s, t->now) - s->proof_us - s->spawn_us;
 	s->was_ready = s->ever = true;
-	s->lost = s->recreating = false;
+	s->lost = s->recreating = s->suspected = false;
 	s->attempt = 0;
 	schedule(t, s);
 	rv_machine_state(t, s, RV_READY, RV_WHY_NONE, RV_NO_ID);
@@ -41,6 +41,23 @@ static void healthy(const struct rv_turn *t, struct rv_slot *s)
 	schedule(t, s);
 }
 
+static void ask_confirm(const struct rv_turn *t, struct rv_slot *s, bool suspected)
+{
+	if (s->leaving || s->seeking || s->recreating || s->paused || s->held ||
+		!rv_machine_has(t, s, RV_HOOK_CONFIRM))
+		return;
+	s->recreating = true;
+	s->suspected = suspected;
+	rv_machine_ask(t, s, RV_HOOK_CONFIRM, rv_node_of(t->c, s)->ready_timeout);
+}
+
+static void leave_unhealthy(const struct rv_turn *t, struct rv_slot *s)
+{
+	rv_policy_unhealthy(t, s);
+	rv_machine_leave(t->c, t->now, s, (enum rv_why)s->end_why, (enum rv_after)s->after);
+}
+
+/* With `recreate` bad health is no more than a suspicion. */
 static void unhealthy(const struct rv_turn *t, struct rv_slot *s)
 {
 	const struct rv_node *n = rv_node_of(t->c, s);
@@ -54,8 +71,10 @@ static void unhealthy(const struct rv_turn *t, struct rv_slot *s)
 		rv_machine_state(t, s, RV_UNHEALTHY, RV_WHY_HEALTH, RV_NO_ID);
 	if (!n->health_restarts || s->paused)
 		return;
-	rv_policy_unhealthy(t, s);
-	rv_machine_leave(t->c, t->now, s, (enum rv_why)s->end_why, (enum rv_after)s->after);
+	if (n->recreate && !RV_FAULT(54))
+		ask_confirm(t, s, true);
+	else
+		leave_unhealthy(t, s);
 }
 
 /* A health attempt in flight gives way. While it is being confirmed, or its daemon looked for, this waits; what has to leave,
@@ -84,29 +103,26 @@ static void told(const struct rv_turn *t, struct rv_slot *s, bool well)
 	rv_machine_told(t, s, well || RV_FAULT(52) ? RV_OK : RV_FAIL);
 }
 
-/* Only the plugin's word "lost" replaces what still lives. */
+/* Only the plugin's word "lost" replaces what still lives, and only where that is permitted still. */
 static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 {
+	bool lost = s->hook_done == RV_FAIL || RV_FAULT(6);
+
 	schedule(t, s);
 	if (s->leaving)
 		return;
-	if (s->hook_done != RV_FAIL && !RV_FAULT(6)) {
+	if (!lost || (!rv_node_of(t->c, s)->recreate && !RV_FAULT(56))) {
 		s->recreating = false;
 		tell(t, s);
 		return;
 	}
 	s->lost = s->automatic = true;
+	s->lost_of = s->generation;
 	s->attempts = 0;
-	rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
-}
-
-static void ask_confirm(const struct rv_turn *t, struct rv_slot *s)
-{
-	if (s->leaving || s->seeking || s->recreating || s->paused || s->held ||
-		!rv_machine_has(t, s, RV_HOOK_CONFIRM))
-		return;
-	s->recreating = true;
-	rv_machine_ask(t, s, RV_HOOK_CONFIRM, rv_node_of(t->c, s)->ready_timeout);
+	if (s->suspected)
+		leave_unhealthy(t, s);
+	else
+		rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
 }
 
 /* A replacement is called off, or a reload has changed the health check. */
@@ -214,6 +230,7 @@ static void due(const struct rv_turn *t, struct rv_slot *s)
 		rv_machine_expire(t, s);
 		told(t, s, false);
 	} else {
+		rv_machine_expire(t, s); /* no answer tells nothing */
 		calm(t, s);
 	}
 }
@@ -241,7 +258,7 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 		if (!RV_FAULT(51))
 			tell(t, s);
 		break;
-	case RV_FACT_RECREATE: ask_confirm(t, s); break;
+	case RV_FACT_RECREATE: ask_confirm(t, s, false); break;
 	case RV_FACT_QUITS: quits(t, s); break;
 	case RV_FACT_CALM: calm(t, s); break;
 	case RV_FACT_EXITED: exited(t, s); break;

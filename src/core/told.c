@@ -126,14 +126,22 @@ static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 		rv_machine_leave(c, now, s, RV_WHY_OPERATOR, RV_AFTER_AGAIN);
 }
 
+/* The life that is there, or one that was lost and that nobody has replaced yet. */
+static bool is_meant(const struct rv_slot *s, uint64_t generation)
+{
+	return generation == s->generation || (s->lost && generation == s->lost_of) || RV_FAULT(1);
+}
+
 /* A report of loss. It authorises nothing by itself: what lives is asked first (confirm). */
 static void order_recreate(const struct rv_core *c, struct rv_slot *s, uint64_t generation)
 {
-	if (c->closing || s->guest || s->paused || s->recreating || s->leaving || !s->need ||
-		s->held || s->retired || !rv_node_of(c, s)->recreate ||
-		(generation != s->generation && !RV_FAULT(1)))
+	if (c->closing || s->guest || s->paused || s->leaving || !s->need || s->held ||
+		s->retired || !rv_node_of(c, s)->recreate || !is_meant(s, generation))
 		return;
-	note(c, s, RV_FACT_RECREATE);
+	if (!s->recreating)
+		note(c, s, RV_FACT_RECREATE);
+	else if (!s->lost)
+		s->suspected = false; /* who has joined waits for it, so it need not */
 }
 
 static void order_pause(const struct rv_core *c, struct rv_slot *s, bool paused)

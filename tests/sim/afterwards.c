@@ -208,6 +208,7 @@ void law_settled(struct sim *s)
 		if (law_look(s, id).state != s->record[id].state)
 			convict(s, "%u is in state %d and did not say so", id,
 				law_look(s, id).state);
+		s->record[id].freed |= !s->graph->node[id].recreate;
 		if (s->over)
 			continue;
 		law_pause(s, id);

@@ -74,6 +74,8 @@ static void random_node(struct graph *g, struct rv_node *n, struct dice *d)
 	n->proof = one_in(d, 3) ? RV_PROOF_NONE : RV_PROOF_PROBE;
 	for (unsigned i = 0; i < sizeof(hooks); i++)
 		n->hooks |= one_in(d, 3) ? RV_HAS(hooks[i]) : 0u;
+	if (n->recreate && !one_in(d, 4))
+		n->hooks |= RV_HAS(RV_HOOK_CONFIRM); /* conf sees to that */
 	n->ready_timeout = one_in(d, 8) ? 10 * RV_SEC : some_time(d) + 10 * RV_MS;
 	n->health_period = one_in(d, 3) ? some_time(d) + 100 * RV_MS : 0;
 	n->health_threshold = 1 + (uint32_t)below(d, 3);
@@ -182,6 +184,8 @@ void graph_mutate(struct graph *to, const struct graph *from, uint64_t seed)
 				n->enabled = !n->enabled;
 			if (fate == 4)
 				n->health_period = one_in(&d, 2) ? 0 : some_time(&d) + 100 * RV_MS;
+			if (fate == 5)
+				n->recreate = !n->recreate;
 			keep_steps(to, n, from);
 		} else if (fate > 0) {
 			random_node(to, n, &d);

@@ -74,7 +74,10 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 		r->swings += r->paused != (e->kind == RV_EV_PAUSE);
 		r->paused = e->kind == RV_EV_PAUSE;
 		break;
-	case RV_EV_RETIRE: r->retired = true; break;
+	case RV_EV_RETIRE:
+		r->retired = true;
+		r->replacing = false;
+		break;
 	case RV_EV_INFORM: law_inform(s, r, e); break;
 	case RV_EV_RENEW: r->renewed |= r->state == RV_READY && !s->closing_since; break;
 	case RV_EV_RETIRE_BEGIN: r->retired = false; break;
@@ -166,18 +169,42 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 	if (e->kind == RV_EV_HOOK_DONE && r->ask == e->hook) {
 		r->ask = ASK_NONE;
 		r->updated |= e->hook == RV_HOOK_UPDATE && e->verdict == RV_OK;
-		if (e->hook == RV_HOOK_CONFIRM && e->verdict == RV_FAIL)
+		if (e->hook == RV_HOOK_CONFIRM && e->verdict == RV_FAIL &&
+			s->graph->node[e->id].recreate) {
 			r->confirmed_lost = r->generation;
+			r->anew = false;
+		}
 	}
 	if (e->kind == RV_EV_EXTEND)
 		law_extend(s, r, e);
 	r->quits |= e->kind == RV_EV_QUITS && r->state == RV_READY;
 }
 
+/* An order to start reaches all that is below: what it asks for is no replacement. */
+static void law_anew(struct sim *s, rv_id top)
+{
+	bool reached[GRAPH_NODES] = {false};
+
+	for (size_t rank = s->graph->plan.present; rank-- > 0;) {
+		rv_id id = s->graph->order[rank];
+		const struct rv_node *n = &s->graph->node[id];
+
+		reached[id] |= id == top || top == RV_NO_ID;
+		if (!reached[id])
+			continue;
+		s->record[id].replacing = false;
+		s->record[id].anew = true;
+		for (uint32_t e = n->first_edge; e < n->first_edge + n->edge_count; e++)
+			reached[s->graph->edges[e].on] = true;
+	}
+}
+
 void law_event(struct sim *s, const struct rv_event *e)
 {
 	if (e->kind == RV_EV_INFORM)
 		s->informs = e->verdict == RV_OK;
+	if (e->kind == RV_EV_START || e->kind == RV_EV_RESTART || e->kind == RV_EV_RENEW)
+		law_anew(s, e->id);
 	if (e->kind == RV_EV_FORCE)
 		s->end_of_turns = 1;
 	if ((e->kind == RV_EV_FORCE || e->kind == RV_EV_SHUTDOWN) && !s->closing_since)
@@ -277,9 +304,9 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 	uint32_t restarts = r->restarts, in_window = r->in_window;
 	rv_time began = r->window_began;
 	uint64_t recreate = r->recreate_of;
-	bool once = r->was_ready_once, uncounted = r->uncounted;
 	bool paused = r->paused, told_paused = r->told_paused;
 	unsigned swings = r->swings, tellings = r->tellings;
+	bool once = r->was_ready_once, uncounted = r->uncounted, replacing = r->replacing;
 	*r = (struct record){.alive = true,
 		.generation = a->generation,
 		.ask = ASK_NONE,
@@ -295,6 +322,7 @@ static void law_start(struct sim *s, const struct rv_action *a, struct record *r
 		.told_paused = told_paused,
 		.swings = swings,
 		.tellings = tellings,
+		.replacing = replacing,
 		.since = s->now,
 		.started = s->now};
 }
@@ -342,6 +370,12 @@ static void law_signal(struct sim *s, const struct rv_action *a, struct record *
 	r->asked |= bit;
 }
 
+/* Its health check has failed, and nothing happens for that before it is known to be lost. */
+static bool is_suspect(const struct rv_node *n, const struct record *r)
+{
+	return n->recreate && n->health_restarts && r->state == RV_UNHEALTHY;
+}
+
 static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, int ask)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
@@ -364,7 +398,7 @@ static void law_ask(struct sim *s, const struct rv_action *a, struct record *r, 
 		convict(s, "%u has no hook %d", a->id, ask);
 	if (ask < ASK_PROBE && (law_look(s, a->id).flags & RV_LOOK_DISABLED))
 		convict(s, "%u is asked though its plugin is disabled", a->id);
-	if (ask == RV_HOOK_CONFIRM && r->recreate_of != r->generation)
+	if (ask == RV_HOOK_CONFIRM && r->recreate_of != r->generation && !is_suspect(n, r))
 		convict(s, "%u is confirmed for a report about an earlier life", a->id);
 	if (ask == RV_HOOK_STOP)
 		law_order_of_stop(s, a, r);
@@ -424,6 +458,26 @@ static void law_parts(struct sim *s, const struct rv_action *a, const struct rec
 	}
 }
 
+/* Nothing is replaced that may be well, and nobody is to see a replacement that was called off. */
+static void law_replacement(struct sim *s, const struct rv_action *a, struct record *r)
+{
+	const struct rv_node *n = &s->graph->node[a->id];
+	bool ill = r->state == RV_UNHEALTHY && (a->why == RV_WHY_HEALTH || a->why == RV_WHY_LIMIT);
+
+	if (a->state == RV_STOPPING && !r->exited && r->confirmed_lost != r->generation &&
+		((a->why == RV_WHY_RECREATE && r->state != RV_STARTING) ||
+			(ill && n->recreate && !r->freed)))
+		convict(s, "%u was replaced though nobody knew it lost", a->id);
+	if (a->state == RV_STOPPING && r->confirmed_lost == r->generation && !r->anew &&
+		(a->why == RV_WHY_RECREATE || ill))
+		r->replacing = true;
+	if (a->state != RV_READY || r->state != RV_STARTING)
+		return;
+	if (r->replacing && (law_look(s, a->id).flags & RV_LOOK_PAUSED))
+		convict(s, "%u was replaced though paused", a->id);
+	r->replacing = false;
+}
+
 static void law_state(struct sim *s, const struct rv_action *a, struct record *r)
 {
 	const struct rv_node *n = &s->graph->node[a->id];
@@ -468,9 +522,7 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 		law_parts(s, a, r);
 	if (state == RV_STOPPING)
 		r->stop_began = s->now;
-	if (state == RV_STOPPING && a->why == RV_WHY_RECREATE && !r->exited &&
-		(r->confirmed_lost != r->generation || !n->recreate) && r->state != RV_STARTING)
-		convict(s, "%u was replaced though nobody knew it lost", a->id);
+	law_replacement(s, a, r);
 	if (state == RV_STOPPING || state == RV_KILLING)
 		r->narrow |= !s->fast->closing(s->core); /* begun when fewer edges counted */
 	if (state != r->state)

@@ -40,17 +40,24 @@ static struct rv_event random_order(struct dice *d)
 	return e;
 }
 
-/* Reports of loss, and what may come between a report and the new life. */
-static struct deed_at lossy_deed(struct dice *d)
+/* Reports of loss, and what may come between a report and the new life: a pause often does, for a while. */
+static struct deed_at lossy_deed(struct dice *d, const struct deed_at *before)
 {
 	static const uint8_t kinds[] = {RV_EV_RECREATE, RV_EV_RECREATE, RV_EV_RECREATE, RV_EV_PAUSE,
 		RV_EV_RESUME, RV_EV_STOP, RV_EV_START};
-
-	return (struct deed_at){
+	struct deed_at x = {
 		.deed = DEED_EVENT,
 		.salt = roll(d),
 		.event = {.kind = kinds[below(d, sizeof(kinds))], .id = (rv_id)below(d, 3)},
 	};
+
+	if (before && before->deed == DEED_EVENT && one_in(d, 2)) {
+		if (before->event.kind == RV_EV_RECREATE)
+			x.event = (struct rv_event){.kind = RV_EV_PAUSE, .id = before->event.id};
+		else if (before->event.kind == RV_EV_PAUSE)
+			x.event = (struct rv_event){.kind = RV_EV_RESUME, .id = before->event.id};
+	}
+	return x;
 }
 
 /* The environment changes; who cannot be told is restarted. */
@@ -106,12 +113,12 @@ void plot_random(struct plot *p, uint64_t seed)
 	p->n = below(&d, SIM_PLOT);
 	if (one_in(&d, 3))
 		p->n = p->n / 8;
-	bool lossy = one_in(&d, 6), informed = one_in(&d, 3);
+	bool lossy = one_in(&d, 4), informed = one_in(&d, 3);
 	for (size_t i = 0; i < p->n; i++) {
-		at += gaps[below(&d, 8)];
-		p->deeds[i] = lossy && !one_in(&d, 8)   ? lossy_deed(&d)
-			: informed && one_in(&d, 3) ? news(&d)
-						    : random_deed(&d);
+		at += gaps[below(&d, lossy ? 7 : 8)]; /* what is lost is not long on its way back */
+		p->deeds[i] = lossy && !one_in(&d, 8) ? lossy_deed(&d, i ? &p->deeds[i - 1] : NULL)
+			: informed && one_in(&d, 3)   ? news(&d)
+						      : random_deed(&d);
 		p->deeds[i].at = at;
 	}
 }

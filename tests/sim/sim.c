@@ -64,6 +64,9 @@ static const char *const faults[] = {
 	[51] = "what runs is not told that the environment has changed",
 	[52] = "whoever refused the environment is said to know it",
 	[53] = "what cannot be told of its environment is not restarted",
+	[54] = "bad health replaces what nobody knows to be lost",
+	[55] = "a replacement is published though it is paused",
+	[56] = "a replacement goes on that a reload has forbidden",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

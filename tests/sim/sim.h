@@ -54,6 +54,9 @@ struct record {
 	bool guest; /* not ours */
 	bool paused, told_paused; /* as ordered; as told */
 	unsigned swings, tellings; /* of it, in this turn */
+	bool freed; /* this life has been under a plan that asks nobody before its health ends it */
+	bool anew; /* an operator has asked for a start since it was confirmed to be lost */
+	bool replacing; /* lost, and no other life has been ready since, nor has an operator asked for one */
 	bool quits, extended, narrow, spared, leaving_seen, stuck, killed, was_ready_once,
 		uncounted;
 	bool launched, found; /* a launcher ended with 0; its daemon is known */
