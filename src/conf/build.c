@@ -120,6 +120,32 @@ static void settle_health(struct rv_read *r, struct rv_detail *d)
 			d->s.name);
 }
 
+/* Only what is ours may be replaced, and only when something can tell that it is lost. */
+static void settle_recreate(struct rv_read *r, const struct rv_detail *d)
+{
+	const char *name = d->s.name;
+
+	if (!d->node.recreate)
+		return;
+	if (d->s.adopts)
+		rv_complain(r->c, d->recreate_at,
+			"recreate of service '%s' cannot be true: if-running: adopt takes what "
+			"reeve did "
+			"not start, and that is never replaced",
+			name);
+	if (d->type == RV_TASK)
+		rv_complain(r->c, d->recreate_at,
+			"recreate of service '%s' is for what runs on: a task is there when it has "
+			"ended",
+			name);
+	else if (d->s.table && !d->s.table->error && !(d->node.hooks & RV_HAS(RV_HOOK_CONFIRM)))
+		rv_complain(r->c, d->recreate_at,
+			"recreate of service '%s' cannot be true: only the confirm hook of a "
+			"plugin can "
+			"tell that it is lost, and plugin %s has none",
+			name, d->s.plugin);
+}
+
 /* The address of a UNIX socket has room for so many bytes. */
 static void check_notify_path(
 	struct rv_read *r, const struct rv_whole *w, const struct rv_detail *d)
@@ -165,6 +191,7 @@ static void settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d)
 
 	settle_readiness(d);
 	settle_health(r, d);
+	settle_recreate(r, d);
 	check_notify_path(r, w, d);
 	settle_log(r, d, w->top.log_dir);
 	if (d->node.hooks)

@@ -251,6 +251,10 @@ static void print_policy(const struct rv_detail *d, struct rv_buf *to)
 	if (n->start_attempts != 1)
 		rv_buf_fmt(to, ", %u attempts to start", n->start_attempts);
 	rv_buf_str(to, "\n");
+	if (n->recreate) {
+		rv_print_label(to, "recreate");
+		rv_buf_str(to, "when its plugin confirms that it is lost\n");
+	}
 	rv_print_label(to, "stop");
 	if (n->hooks & RV_HAS(RV_HOOK_STOP))
 		rv_buf_fmt(to, "hook %s, ", DUR(n->stop_hook_timeout));

@@ -113,5 +113,7 @@ void rv_print_health(const struct rv_sheet *p, const struct rv_service *s, const
 	rv_buf_fmt(p->to, "every %s (attempt %s), after %u failures %s\n",
 		rv_text_dur(n->health_period, period, sizeof(period)),
 		rv_text_dur(s->health->attempt_timeout, once, sizeof(once)), n->health_threshold,
-		n->health_restarts ? "restart" : "only shown");
+		!n->health_restarts   ? "only shown"
+			: n->recreate ? "restart if its plugin confirms that it is lost"
+				      : "restart");
 }

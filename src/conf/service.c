@@ -92,6 +92,15 @@ static void read_if_running(
 	d->s.adopts = d->if_running;
 }
 
+static void read_recreate(
+	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
+{
+	struct rv_detail *d = to;
+
+	d->recreate_at = v->at;
+	rv_read_bool(r, row, v, &d->node.recreate);
+}
+
 static void read_umask(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {
@@ -238,6 +247,7 @@ static const struct rv_row service_rows[] = {
 	{"ready", rv_service_ready, 0, NULL, 0, 0, &rv_ready_table, false},
 	{"health", rv_service_health, 0, NULL, 0, 0, &rv_health_table, false},
 	{"restart", rv_service_restart, 0, NULL, 0, 0, &rv_restart_table, false},
+	{"recreate", read_recreate, 0, NULL, 0, 0, NULL, false},
 	{"start-attempts", rv_read_uint, AT(node.start_attempts), NULL, 1, 1000000, NULL, false},
 	{"on-give-up", rv_read_word, AT(node.give_up_ends), give_up_words, 0, 0, NULL, false},
 	{"stop", rv_service_stop, 0, NULL, 0, 0, &rv_stop_table, false},

@@ -30,6 +30,7 @@ struct rv_detail {
 	size_t claim_count;
 	uint8_t if_running;
 	struct rv_place if_running_at; /* line 0: not given */
+	struct rv_place recreate_at;
 	uint8_t log_given; /* log.file was read: s.log holds */
 	struct rv_place command_at, plugin_at;
 	uint8_t override_word;

@@ -1094,6 +1094,60 @@ static void the_plan_hides_a_secret_wherever_it_turns_up(void **state)
 	put_away(&g);
 }
 
+/* */
+static void recreate_is_for_what_is_ours_and_can_be_confirmed(void **state)
+{
+	static const struct rv_plugin_table tables[] = {
+		{.name = "p", .hooks = RV_HAS(RV_HOOK_CONFIRM)}, {.name = "q"}};
+	static const struct {
+		const char *keys, *complaint;
+	} t[] = {{"recreate: true, plugin: p, ports: [80], ready: {tcp: 80}, if-running: adopt",
+			 "cannot be true: if-running: adopt takes what reeve did not start, and "
+			 "that is "
+			 "never replaced\n"},
+		{"recreate: true, plugin: p, type: task",
+			"is for what runs on: a task is there when it has ended\n"},
+		{"recreate: true, plugin: q",
+			"cannot be true: only the confirm hook of a plugin can tell that it is "
+			"lost, and "
+			"plugin q has none\n"},
+		{"recreate: true",
+			"cannot be true: only the confirm hook of a plugin can tell that it is "
+			"lost, and "
+			"plugin exec has none\n"}};
+	struct given given = {.tables = tables, .table_count = COUNT(tables)};
+	uint64_t digest, tuning;
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(t); i++) {
+		char yaml[400], complaint[400];
+
+		snprintf(yaml, sizeof(yaml), "services: {a: {command: x, %s}}\n", t[i].keys);
+		snprintf(complaint, sizeof(complaint), "t.yaml:1:38: recreate of service 'a' %s",
+			t[i].complaint);
+		given.yaml = yaml;
+		refuse_given(given, complaint);
+	}
+	refuse("services: {a: {command: x, recreate: \"yes\"}}\n",
+		"t.yaml:1:38: recreate of service 'a' must be true or false (without quotes), not "
+		"\"yes\"\n");
+	given.yaml = "services: {a: {command: x, plugin: p}}\n";
+	g = accept_given(given);
+	assert_false(node(&g, "a")->recreate);
+	digest = node(&g, "a")->digest;
+	tuning = node(&g, "a")->tuning;
+	put_away(&g);
+	given.yaml = "services: {a: {command: x, plugin: p, recreate: true}}\n";
+	g = accept_given(given);
+	assert_true(node(&g, "a")->recreate);
+	assert_true(node(&g, "a")->digest == digest && node(&g, "a")->tuning != tuning);
+	put_away(&g);
+	given.yaml = "services: {a: {command: x, recreate: false}}\n";
+	g = accept_given(given);
+	put_away(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1116,6 +1170,7 @@ int main(void)
 		cmocka_unit_test(a_boot_that_may_outlast_the_window_is_warned_about),
 		cmocka_unit_test(clashing_ports_are_told_with_both_places),
 		cmocka_unit_test(who_adopts_needs_a_port_and_a_proof),
+		cmocka_unit_test(recreate_is_for_what_is_ours_and_can_be_confirmed),
 		cmocka_unit_test(one_port_on_two_addresses_is_no_clash),
 		cmocka_unit_test(a_recipe_gives_what_no_command_gives),
 		cmocka_unit_test(a_recipe_may_be_a_launcher_unless_the_file_says_otherwise),
