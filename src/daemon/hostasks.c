@@ -83,6 +83,9 @@ void rv_link_answer(struct rv_hostlink *h, struct rv_ask *a, enum rv_verdict v, 
 {
 	free(a->why);
 	a->why = strdup(why);
+	/* That it could not be asked says nothing of a service: it is no loss. */
+	if (!a->got && rv_link_slot(a)->hook == RV_HOOK_CONFIRM)
+		v = RV_RETRY;
 	a->verdict = v;
 	if (!a->got) {
 		rv_host_run_drop(rv_link_slot(a)->run);

@@ -74,8 +74,10 @@ static void take_run(struct rv_hostlink *h, const struct rv_hp_run *m)
 static void take_answer(struct rv_hostlink *h, const struct rv_hp_answer *m, struct rv_arena *arena)
 {
 	struct rv_ask *a = rv_link_find(h, m->call, m->id);
-	struct rv_host_answer told = {
-		.verdict = (enum rv_verdict)m->verdict, .why = m->why, .closed = m->closed};
+	struct rv_host_answer told = {.verdict = (enum rv_verdict)m->verdict,
+		.why = m->why,
+		.closed = m->closed,
+		.status = m->status};
 
 	if (!a)
 		return;

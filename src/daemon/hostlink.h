@@ -22,6 +22,7 @@ struct rv_host_answer {
 	enum rv_verdict verdict;
 	const char *why; /* "" when there is nothing to say */
 	const char *closed; /* a URL where nobody listens, which is why; "": another reason */
+	int status; /* of the last HTTP answer that the hook got; 0: none */
 	struct rv_recipe recipe; /* of start */
 };
 

@@ -37,13 +37,21 @@ void rv_hostcall_answer(
 		.id = c->m.id,
 		.verdict = (uint8_t)v,
 		.why = why,
-		.closed = v == RV_RETRY && c->refused ? c->url : ""};
+		.closed = v == RV_RETRY && c->refused ? c->url : "",
+		.status = c->status};
 	if (start)
 		m.u.answer.process = rv_trust_recipe(start);
 	c->d->send(c->d->arg, &m);
 }
 
-/* Ends the call for a reason of ours; the plugin's name and hook stand in front. */
+/* Ends the call for a reason of ours. A service is lost by its plugin's own word only. */
+static void refuse(struct rv_hostcall *c, const char *why)
+{
+	rv_hostcall_answer(c, c->m.hook == RV_HOOK_CONFIRM ? RV_RETRY : RV_FAIL, why, NULL);
+	rv_hostcall_end(c);
+}
+
+/* The same; the plugin's name and hook stand in front. */
 static void fail(struct rv_hostcall *c, const char *format, ...) RV_PRINTF(2, 3);
 static void fail(struct rv_hostcall *c, const char *format, ...)
 {
@@ -55,8 +63,7 @@ static void fail(struct rv_hostcall *c, const char *format, ...)
 	va_end(ap);
 	snprintf(all, sizeof(all), "%s.%s %s", c->instance->m.plugin,
 		rv_hook_name((enum rv_hook)c->m.hook), text);
-	rv_hostcall_answer(c, RV_FAIL, all, NULL);
-	rv_hostcall_end(c);
+	refuse(c, all);
 }
 
 static size_t memo_len(const unsigned char *memo)
@@ -142,14 +149,15 @@ static void wait_for(struct rv_hostcall *c, rv_time ns)
 	ev_timer_start(c->d->loop, &c->timer);
 }
 
-/* A start or a check of readiness that failed for no reason would be told with the reason of something else. The hook
-   check has findings and no reason; after the others the daemon only warns. */
+/* A start or a check of readiness that failed for no reason would be told with the reason of something else, and nobody
+   replaces what is lost for no reason. The hook check has findings and no reason; after the others the daemon only warns. */
 static bool is_mute(const struct rv_hostcall *c, unsigned what, const char *why)
 {
 	if (*why)
 		return false;
 	return c->m.hook == RV_HOOK_START ? what == REEVE_FAIL || what == REEVE_RETRY
-					  : c->m.hook == RV_HOOK_PROBE && what == REEVE_FAIL;
+					  : what == REEVE_FAIL &&
+			(c->m.hook == RV_HOOK_PROBE || c->m.hook == RV_HOOK_CONFIRM);
 }
 
 static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *t)
@@ -271,6 +279,7 @@ static void on_http(void *arg, const struct rv_http_got *got)
 
 	c->http = NULL;
 	c->refused = got->transport == REEVE_HTTP_REFUSED;
+	c->status = got->status;
 	forget_got(c);
 	c->http_got = (struct reeve_http){.transport = (enum reeve_transport)got->transport,
 		.error = or_empty(rv_arena_strdup(&c->got, got->error)),
@@ -354,16 +363,14 @@ bool rv_hostcall_take(struct rv_drive *d, const struct rv_hp_call *m, struct rv_
 	}
 	c->instance = rv_drive_find(d, m->id);
 	if (!c->instance) {
-		rv_hostcall_answer(c, RV_FAIL, "the plugin host does not know this service", NULL);
-		rv_hostcall_end(c);
+		refuse(c, "the plugin host does not know this service");
 		return true;
 	}
 	if (m->memo.n)
 		memcpy(c->memo, m->memo.p, m->memo.n);
 	memcpy(c->told, c->memo, sizeof(c->told));
 	if (c->instance->plugin->error) {
-		rv_hostcall_answer(c, RV_FAIL, c->instance->plugin->error, NULL);
-		rv_hostcall_end(c);
+		refuse(c, c->instance->plugin->error);
 	} else if (!rv_plugin_hook(c->instance->plugin, m->hook)) {
 		fail(c, "does not exist");
 	} else {

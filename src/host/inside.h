@@ -35,6 +35,7 @@ struct rv_hostcall {
 	struct rv_want want; /* of a get */
 	char method[16], url[RV_URL_KEPT]; /* of the last request; "": too long */
 	bool refused; /* which nobody listened to, and nothing else was asked since */
+	int status; /* of the last HTTP answer; 0: none came */
 	char why[RV_WHY_MAX]; /* the last reason, for a deadline that passes */
 };
 

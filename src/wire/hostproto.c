@@ -343,6 +343,7 @@ static void answer(struct codec *c, struct rv_hp_answer *a)
 	small(c, &a->verdict, RV_FAIL + 1);
 	str(c, &a->why);
 	str(c, &a->closed);
+	i32(c, &a->status);
 	process(c, &a->process);
 }
 

@@ -169,6 +169,7 @@ struct rv_hp_answer {
 	const char *why;
 	const char *
 		closed; /* of a probe that is not ready: the URL that refused the connection at last, else "" */
+	int32_t status; /* of the last HTTP answer that it got; 0: none */
 	struct rv_hp_process process; /* of start */
 };
 

@@ -59,6 +59,8 @@ bool rv_rpc_fail(struct rv_rpc_error *e, enum rv_rpc_code code, const char *form
 	va_list ap;
 
 	e->code = code;
+	e->marks = 0;
+	e->present = 0;
 	va_start(ap, format);
 	vsnprintf(e->text, sizeof(e->text), format, ap);
 	va_end(ap);
@@ -77,6 +79,11 @@ void rv_rpc_end(struct rv_buf *to)
 	RV_JSON_LIT(to, "}\n");
 }
 
+static void put_retry(struct rv_buf *to, unsigned marks)
+{
+	RV_JSON_BOOL(to, "retrySafe", rv_retry_is_safe(marks));
+}
+
 void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_error *e,
 	const char *const *names, size_t count)
 {
@@ -87,6 +94,9 @@ void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_err
 	RV_JSON_STR(to, "message", e->text);
 	RV_JSON_LIT(to, ",\"data\":{\"class\":");
 	rv_json_str(to, rv_rpc_class(e->code));
+	put_retry(to, e->marks | (e->code == RV_RPC_STALE ? RV_MARK_STALE : 0u));
+	if (e->present)
+		RV_JSON_INT(to, "generation", (int64_t)e->present);
 	if (names) {
 		RV_JSON_LIT(to, ",\"names\":[");
 		for (size_t i = 0; i < count; i++) {
@@ -177,8 +187,10 @@ static void put_flags(struct rv_buf *to, const struct rv_rpc_service *s)
 		RV_JSON_LIT(to, ",\"paused\":true");
 	if (s->disabled)
 		RV_JSON_LIT(to, ",\"disabled\":true");
+	if (s->recreate)
+		RV_JSON_LIT(to, ",\"recreate\":true");
 	if (s->lost)
-		RV_JSON_LIT(to, ",\"lost\":true");
+		RV_JSON_INT(to, "lost", (int64_t)s->lost);
 }
 
 void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s)
@@ -199,6 +211,18 @@ void rv_rpc_put_service(struct rv_buf *to, const struct rv_rpc_service *s)
 	RV_JSON_LIT(to, "}");
 }
 
+static void put_loss(struct rv_buf *to, const struct rv_rpc_loss *l)
+{
+	RV_JSON_BOOL(to, "replaced", l->replaced);
+	RV_JSON_STR(to, "verdict", l->verdict);
+	if (l->status)
+		RV_JSON_INT(to, "status", l->status);
+	if (l->lost)
+		RV_JSON_INT(to, "lost", (int64_t)l->lost);
+	if (l->notice)
+		RV_JSON_STR(to, "notice", l->notice);
+}
+
 void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r)
 {
 	static const char *const words[] = {"under-way", "done", "failed", "not-ready", "timeout"};
@@ -207,6 +231,10 @@ void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r)
 	RV_JSON_BOOL(to, "ok", r->outcome == RV_DONE_OK || r->outcome == RV_DONE_YET);
 	RV_JSON_STR(to, "outcome", words[r->outcome]);
 	RV_JSON_STR(to, "why", r->why);
+	if (r->outcome > RV_DONE_OK)
+		put_retry(to, r->marks);
+	if (r->loss)
+		put_loss(to, r->loss);
 	if (r->tail) {
 		RV_JSON_LIT(to, ",\"stderr\":{");
 		rv_json_bytes(to, r->tail, r->tail_len);

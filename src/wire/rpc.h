@@ -13,30 +13,32 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/lists.h"
+#include "wire/retry.h"
 #include "wire/variables.h"
 
 #define RV_RPC_LINE_MAX 65536 /* bytes of one request */
 #define RV_RPC_ID_MAX	160 /* bytes of one id as JSON */
 
 /* The methods; their names are the verbs of reevectl. `open`: everybody who can connect may use it. */
-#define RV_VERBS(X)                          \
-	X(RV_VERB_STATUS, "status", true)    \
-	X(RV_VERB_WAIT, "wait", true)        \
-	X(RV_VERB_WHY, "why", true)          \
-	X(RV_VERB_EVENTS, "events", true)    \
-	X(RV_VERB_VERSION, "version", true)  \
-	X(RV_VERB_START, "start", false)     \
-	X(RV_VERB_STOP, "stop", false)       \
-	X(RV_VERB_RESTART, "restart", false) \
-	X(RV_VERB_SIGNAL, "signal", false)   \
-	X(RV_VERB_PAUSE, "pause", false)     \
-	X(RV_VERB_RESUME, "resume", false)   \
-	X(RV_VERB_RELOAD, "reload", false)   \
-	X(RV_VERB_ENV, "env", false)         \
-	X(RV_VERB_LOGS, "logs", false)       \
-	X(RV_VERB_CHECK, "check", false)     \
-	X(RV_VERB_PLAN, "plan", false)       \
-	X(RV_VERB_PLUGINS, "plugins", false) \
+#define RV_VERBS(X)                            \
+	X(RV_VERB_STATUS, "status", true)      \
+	X(RV_VERB_WAIT, "wait", true)          \
+	X(RV_VERB_WHY, "why", true)            \
+	X(RV_VERB_EVENTS, "events", true)      \
+	X(RV_VERB_VERSION, "version", true)    \
+	X(RV_VERB_START, "start", false)       \
+	X(RV_VERB_STOP, "stop", false)         \
+	X(RV_VERB_RESTART, "restart", false)   \
+	X(RV_VERB_RECREATE, "recreate", false) \
+	X(RV_VERB_SIGNAL, "signal", false)     \
+	X(RV_VERB_PAUSE, "pause", false)       \
+	X(RV_VERB_RESUME, "resume", false)     \
+	X(RV_VERB_RELOAD, "reload", false)     \
+	X(RV_VERB_ENV, "env", false)           \
+	X(RV_VERB_LOGS, "logs", false)         \
+	X(RV_VERB_CHECK, "check", false)       \
+	X(RV_VERB_PLAN, "plan", false)         \
+	X(RV_VERB_PLUGINS, "plugins", false)   \
 	X(RV_VERB_SHUTDOWN, "shutdown", false)
 
 #define RV_VERB_ENUM(id, name, open) id,
@@ -69,6 +71,8 @@ const char *rv_rpc_class(enum rv_rpc_code code);
 
 struct rv_rpc_error {
 	enum rv_rpc_code code;
+	unsigned marks; /* enum rv_mark, beside that of a stale code */
+	uint64_t present; /* of a stale one: the generation that is there; else 0 */
 	char text[1000];
 };
 /* Sets *e and returns false. */
@@ -97,6 +101,7 @@ struct rv_request {
 	bool all; /* start, stop, restart: every service */
 	bool no_wait;
 	bool follow;
+	bool if_lost;
 	bool has_timeout;
 	bool has_generation;
 	rv_time timeout; /* ns */
@@ -140,7 +145,8 @@ struct rv_rpc_service {
 	const char *why, *detail; /* "" when there is nothing to say */
 	const char *other; /* the service that `why` is about, or NULL */
 	const char *status_text; /* its own words about itself, or NULL: the member is left out */
-	bool essential, enabled, unproven, held, paused, disabled, lost;
+	bool essential, enabled, unproven, held, paused, disabled, recreate;
+	uint64_t lost; /* the life that was lost and has not been replaced; 0: none */
 	pid_t pid; /* 0: none */
 	uint64_t generation;
 	uint32_t restarts;
@@ -173,7 +179,8 @@ void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c);
 
 /* Something that happened: a state was entered, unless `word` says otherwise. */
 struct rv_rpc_event {
-	const char *word; /* "paused", "resumed": the state is as it was; NULL: "state"; "reloaded": of no service */
+	const char *
+		word; /* "paused", "lost", ...: the state is as it was; NULL: "state"; "reloaded": of no service */
 	uint64_t number;
 	int64_t wall; /* ns since 1970, UTC */
 	rv_time at; /* since reeve began */
@@ -195,6 +202,7 @@ enum rv_rpc_outcome {
 	RV_DONE_NOT_READY, /* wait: it will not come; signal: it does not run */
 	RV_DONE_TIMEOUT,
 };
+struct rv_rpc_loss;
 struct rv_rpc_result {
 	const char *name;
 	enum rv_rpc_outcome outcome;
@@ -204,6 +212,17 @@ struct rv_rpc_result {
 	const char *why; /* a sentence; "" when there is nothing to say */
 	const char *tail; /* the last lines of its stderr, or NULL */
 	size_t tail_len;
+	unsigned marks; /* enum rv_mark, of what is not ok */
+	const struct rv_rpc_loss *loss; /* of recreate, else NULL */
+};
+
+/* What became of a report of loss. */
+struct rv_rpc_loss {
+	const char *verdict; /* "alive", "lost", "unclear"; NULL: it was not asked */
+	int status; /* the HTTP status that decided that; 0: none */
+	uint64_t lost; /* the life that was lost; 0: none */
+	bool replaced; /* another one is there instead */
+	const char *notice; /* what this means for whoever used it, or NULL */
 };
 void rv_rpc_put_result(struct rv_buf *to, const struct rv_rpc_result *r);
 

@@ -182,6 +182,7 @@ enum param {
 	P_ENVIRONMENT,
 	P_REPLACE,
 	P_SHOW_VALUES,
+	P_IF_LOST,
 	P_COUNT
 };
 
@@ -199,6 +200,7 @@ static const char *const param_names[P_COUNT] = {
 	[P_ENVIRONMENT] = "environment",
 	[P_REPLACE] = "replace",
 	[P_SHOW_VALUES] = "show_values",
+	[P_IF_LOST] = "if_lost",
 };
 
 #define BIT(p) (1u << (p))
@@ -212,6 +214,8 @@ static const unsigned verb_params[RV_VERB_COUNT] = {
 	[RV_VERB_START] = CHANGE | BIT(P_OPTIONS),
 	[RV_VERB_STOP] = CHANGE,
 	[RV_VERB_RESTART] = CHANGE | BIT(P_OPTIONS),
+	[RV_VERB_RECREATE] = BIT(P_NAMES) | BIT(P_NO_WAIT) | BIT(P_TIMEOUT) | BIT(P_GENERATION) |
+		BIT(P_IF_LOST),
 	[RV_VERB_SIGNAL] = BIT(P_NAMES) | BIT(P_SIGNAL) | BIT(P_GENERATION),
 	[RV_VERB_PAUSE] = BIT(P_NAMES) | BIT(P_GENERATION),
 	[RV_VERB_RESUME] = BIT(P_NAMES) | BIT(P_GENERATION),
@@ -232,6 +236,7 @@ static bool read_param(
 	case P_ALL: return read_bool(item, &r->all, e);
 	case P_NO_WAIT: return read_bool(item, &r->no_wait, e);
 	case P_FOLLOW: return read_bool(item, &r->follow, e);
+	case P_IF_LOST: return read_bool(item, &r->if_lost, e);
 	case P_SIGNAL: return read_signal(item, r, e);
 	case P_UNTIL: return read_until(item, r, e);
 	case P_OPTIONS: return read_options(item, r, e);
@@ -302,6 +307,12 @@ static bool check_request(const struct rv_request *r, struct rv_rpc_error *e)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "names and all cannot be combined");
 	if (r->verb == RV_VERB_SIGNAL && (!r->name_count || !r->signal))
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "signal needs a signal and names");
+	if (r->verb == RV_VERB_RECREATE && !r->name_count)
+		return rv_rpc_fail(e, RV_RPC_PARAMS, "recreate needs names");
+	if (r->verb == RV_VERB_RECREATE && !r->if_lost)
+		return rv_rpc_fail(e, RV_RPC_PARAMS,
+			"recreate needs if_lost: only what is lost is replaced; restart ends what "
+			"is alive");
 	if (r->has_generation && r->name_count != 1)
 		return rv_rpc_fail(e, RV_RPC_PARAMS, "generation needs exactly one name");
 	if (r->verb == RV_VERB_ENV && r->name_count > 1)

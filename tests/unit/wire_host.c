@@ -47,7 +47,7 @@ static const struct rv_hp_msg samples[] = {
 	{RV_HP_MEMO_IS, {.memo = {1, 7, {"m\0m", 3}}}},
 	{RV_HP_RUN, {.run = {1, 7, words, {"in", 2}, 8}}},
 	{RV_HP_RAN, {.ran = {1, 7, "", 3, true, {"out", 3}}}},
-	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", "http://127.0.0.1:1/", PROCESS}}},
+	{RV_HP_ANSWER, {.answer = {1, 7, RV_FAIL, "because", "http://127.0.0.1:1/", 502, PROCESS}}},
 	{RV_HP_GET,
 		{.get = {1, RV_HP_GET_BIT, "/d",
 			 {"http://127.0.0.1/", "POST", words, "sent", 7, {statuses, 2},

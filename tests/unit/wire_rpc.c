@@ -137,6 +137,10 @@ static void parameters_are_strict(void **state)
 		"1", "exactly one");
 	expect_error(CALL("start", "{\"names\":[\"a\"],\"no_wait\":1}"), RV_RPC_PARAMS, "1",
 		"true or false");
+	expect_error(CALL("recreate", "{\"if_lost\":true}"), RV_RPC_PARAMS, "1", "needs names");
+	expect_error(CALL("recreate", "{\"names\":[\"a\"]}"), RV_RPC_PARAMS, "1", "if_lost");
+	expect_error(CALL("restart", "{\"names\":[\"a\"],\"if_lost\":true}"), RV_RPC_PARAMS, "1",
+		"no parameter");
 	expect_error(CALL("signal", "{\"names\":[\"a\"],\"signal\":\"NONE\"}"), RV_RPC_PARAMS, "1",
 		"signal");
 	expect_error(
@@ -306,6 +310,80 @@ static void an_error_names_its_class_and_its_names(void **state)
 	cJSON_Delete(tree);
 }
 
+/* the three marks against the predicate. */
+static void only_what_is_stale_and_nothing_else_is_safe_to_retry(void **state)
+{
+	static const struct {
+		unsigned marks;
+		bool safe;
+	} t[] = {{0, false}, {RV_MARK_STALE, true}, {RV_MARK_UNSAFE, false},
+		{RV_MARK_PARTIAL, false}, {RV_MARK_STALE | RV_MARK_UNSAFE, false},
+		{RV_MARK_STALE | RV_MARK_PARTIAL, false}, {RV_MARK_UNSAFE | RV_MARK_PARTIAL, false},
+		{RV_MARK_STALE | RV_MARK_UNSAFE | RV_MARK_PARTIAL, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		assert_int_equal(rv_retry_is_safe(t[i].marks), t[i].safe);
+}
+
+static bool error_is_safe(struct rv_rpc_error e)
+{
+	struct rv_buf b = {0};
+	cJSON *tree, *safe;
+	bool is;
+
+	rv_rpc_put_error(&b, "5", &e, NULL, 0);
+	tree = reread(&b);
+	safe = cJSON_GetObjectItem(
+		cJSON_GetObjectItem(cJSON_GetObjectItem(tree, "error"), "data"), "retrySafe");
+	assert_true(cJSON_IsBool(safe));
+	is = cJSON_IsTrue(safe);
+	cJSON_Delete(tree);
+	return is;
+}
+
+/* what it was marked with on its way counts, whatever it is called. */
+static void every_error_says_whether_it_is_safe_to_retry(void **state)
+{
+	static const enum rv_rpc_code codes[] = {RV_RPC_PARSE, RV_RPC_INVALID, RV_RPC_NO_METHOD,
+		RV_RPC_PARAMS, RV_RPC_INTERNAL, RV_RPC_FAILED, RV_RPC_NO_SUCH, RV_RPC_DENIED,
+		RV_RPC_TIMEOUT, RV_RPC_STALE, RV_RPC_REFUSED, RV_RPC_NOT_READY};
+	struct rv_rpc_error e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		memset(&e, 0xff, sizeof(e)); /* nothing of an earlier one is left */
+		rv_rpc_fail(&e, codes[i], "no");
+		assert_int_equal(error_is_safe(e), codes[i] == RV_RPC_STALE);
+		e.marks = RV_MARK_UNSAFE;
+		assert_false(error_is_safe(e));
+		e.marks = RV_MARK_STALE;
+		assert_true(error_is_safe(e));
+	}
+}
+
+static void what_is_not_done_says_it_as_well(void **state)
+{
+	static const char *const expected[] = {NULL, NULL, "false", "true", "false"};
+	struct rv_rpc_result r = {.name = "a", .why = "", .generation = 2};
+
+	(void)state;
+	for (int o = RV_DONE_YET; o <= RV_DONE_TIMEOUT; o++) {
+		struct rv_buf b = {0};
+		char want[40] = "retrySafe";
+
+		r.outcome = (enum rv_rpc_outcome)o;
+		r.marks = o == RV_DONE_FAILED	 ? RV_MARK_STALE | RV_MARK_UNSAFE
+			: o == RV_DONE_NOT_READY ? RV_MARK_STALE
+						 : 0u;
+		rv_rpc_put_result(&b, &r);
+		if (expected[o])
+			snprintf(want, sizeof(want), "\"retrySafe\":%s", expected[o]);
+		assert_int_equal(!!strstr(rv_buf_text(&b), want), !!expected[o]);
+		rv_buf_fini(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +398,9 @@ int main(void)
 		cmocka_unit_test(broken_base64_is_refused),
 		cmocka_unit_test(a_service_is_shown_with_all_that_is_known),
 		cmocka_unit_test(an_error_names_its_class_and_its_names),
+		cmocka_unit_test(only_what_is_stale_and_nothing_else_is_safe_to_retry),
+		cmocka_unit_test(every_error_says_whether_it_is_safe_to_retry),
+		cmocka_unit_test(what_is_not_done_says_it_as_well),
 	};
 
 	return cmocka_run_group_tests_name("wire_rpc", tests, NULL, NULL);

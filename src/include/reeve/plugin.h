@@ -276,7 +276,9 @@ struct reeve_ops {
 		           anything else: it has not, and a start has failed */
 	reeve_hook stop; /* OK: now send the signals */
 	reeve_hook cleanup; /* after the last process is gone; the next life waits for it */
-	reeve_hook confirm; /* OK: alive   FAIL: lost   RETRY: cannot tell */
+	reeve_hook
+		confirm; /* somebody suspects that it is lost. OK: alive   RETRY: cannot tell   FAIL: lost,
+	                       and t->why says by what: only this, with a reason, has it replaced */
 	reeve_hook check; /* everything that can be verified without starting, for `reeve check`:
 	                     OK: all is well   RETRY: cannot tell here   FAIL: a start would fail.
 	                     Each line of t->why is told for itself: as a mistake after FAIL unless
