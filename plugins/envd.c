@@ -11,6 +11,7 @@
 #include <reeve/plugin.h>
 
 #include "init.h"
+#include "loss.h"
 #include "variables.h"
 
 static const struct reeve_option options[] = {
@@ -240,6 +241,22 @@ static enum reeve_next update(void *self, struct reeve_turn *t)
 	return port ? rv_init_update(self, t, port) : REEVE_FAIL;
 }
 
+/* Only /health: whether its environment is as it should be says nothing of its life. */
+static enum reeve_next confirm(void *self, struct reeve_turn *t)
+{
+	uint16_t port = port_of(t, argv_of(t));
+	const char *health = reeve_fmt(t, "http://127.0.0.1:%u/health", port);
+
+	(void)self;
+	if (!port)
+		return REEVE_RETRY;
+	if (rv_loss_asks(t)) {
+		t->http.url = health;
+		return REEVE_HTTP;
+	}
+	return rv_loss_judge(t, "GET", health, judge_health(t, health, port));
+}
+
 /* That it runs at all: built for this machine, and with its libraries there. */
 static enum reeve_next check(void *self, struct reeve_turn *t)
 {
@@ -259,6 +276,7 @@ static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
 	.start = start,
 	.probe = probe,
 	.update = update,
+	.confirm = confirm,
 	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {

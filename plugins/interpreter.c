@@ -14,6 +14,7 @@
 #include <reeve/plugin.h>
 
 #include "interpreter-check.h"
+#include "loss.h"
 #include "sessions.h"
 #include "telling.h"
 
@@ -193,10 +194,22 @@ static bool is_ok(const struct reeve_http *h)
 	return strncmp(s, "\"OK\"", 4) == 0 && !s[4 + strspn(s + 4, " \t\r\n")];
 }
 
+static enum reeve_next judge(struct reeve_turn *t, const char *url)
+{
+	enum reeve_next next = reeve_expect(t, "GET", url, 200);
+
+	if (next != REEVE_OK || (!t->http.truncated && is_ok(&t->http)))
+		return next;
+	t->why = reeve_fmt(t,
+		"GET %s answered 200 with another body than \"OK\": it is not the interpreter that "
+		"answers",
+		url);
+	return REEVE_FAIL;
+}
+
 static enum reeve_next probe(void *self, struct reeve_turn *t)
 {
 	const char *url = url_of(t, "/health");
-	enum reeve_next next;
 
 	(void)self;
 	if (!url)
@@ -205,14 +218,22 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 		t->http.url = url;
 		return REEVE_HTTP;
 	}
-	next = reeve_expect(t, "GET", url, 200);
-	if (next != REEVE_OK || (!t->http.truncated && is_ok(&t->http)))
-		return next;
-	t->why = reeve_fmt(t,
-		"GET %s answered 200 with another body than \"OK\": it is not the interpreter that "
-		"answers",
-		url);
-	return REEVE_FAIL;
+	return judge(t, url);
+}
+
+/* With a listener the port is open for as long as reeve has it, so that only the process can tell of a loss. */
+static enum reeve_next confirm(void *self, struct reeve_turn *t)
+{
+	const char *url = url_of(t, "/health");
+
+	(void)self;
+	if (!url)
+		return REEVE_RETRY;
+	if (rv_loss_asks(t)) {
+		t->http.url = url;
+		return REEVE_HTTP;
+	}
+	return rv_loss_judge(t, "GET", url, judge(t, url));
 }
 
 static enum reeve_next update(void *self, struct reeve_turn *t)
@@ -398,6 +419,7 @@ static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
 	.probe = probe,
 	.update = update,
 	.cleanup = cleanup,
+	.confirm = confirm,
 	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {

@@ -15,6 +15,7 @@
 #include "contextlist.h"
 #include "contexts.h"
 #include "jupyter-check.h"
+#include "loss.h"
 
 static const struct reeve_option options[] = {
 	{.name = "bin",
@@ -185,6 +186,22 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return next == REEVE_OK ? rv_contexts_begin(t, run, &at, root_of(t)) : next;
 }
 
+static enum reeve_next confirm(void *self, struct reeve_turn *t)
+{
+	struct rv_session_server at = {.token = reeve_option_text(t, "token")};
+	uint16_t port = port_of(t, argv_of(t));
+	const char *url;
+
+	(void)self;
+	if (!port)
+		return REEVE_RETRY;
+	at.base = reeve_fmt(t, "http://127.0.0.1:%u", port);
+	if (rv_loss_asks(t))
+		return rv_session_ask(t, &at, "GET", "/api/status", NULL, 0);
+	url = reeve_fmt(t, "%s/api/status", at.base);
+	return rv_loss_judge(t, "GET", url, judge(t, url, port));
+}
+
 /* --- check: which python runs it, and what that one says -------------------------------------- */
 
 enum { LINE = 512 };
@@ -337,8 +354,11 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 	return REEVE_RUN;
 }
 
-static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
+static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
+	.start = start,
+	.probe = probe,
+	.confirm = confirm,
+	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,

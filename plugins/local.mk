@@ -12,7 +12,7 @@ plugins_exec_so_LDFLAGS = $(PLUGIN_LINK)
 
 plugin_PROGRAMS += plugins/envd.so
 plugins_envd_so_SOURCES = plugins/envd.c plugins/init.c plugins/init.h \
-	plugins/marks.c plugins/marks.h plugins/variables.c plugins/variables.h
+	plugins/loss.c plugins/loss.h plugins/marks.c plugins/marks.h plugins/variables.c plugins/variables.h
 plugins_envd_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_envd_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_envd_so_LDFLAGS = $(PLUGIN_LINK)
@@ -20,22 +20,23 @@ plugins_envd_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/jupyter.so
 plugins_jupyter_so_SOURCES = plugins/jupyter.c plugins/contexts.c plugins/contexts.h \
-	plugins/contextlist.c plugins/contextlist.h plugins/sessions.c plugins/sessions.h
+	plugins/contextlist.c plugins/contextlist.h plugins/loss.c plugins/loss.h \
+	plugins/sessions.c plugins/sessions.h
 plugins_jupyter_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_jupyter_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_jupyter_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_jupyter_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/interpreter.so
-plugins_interpreter_so_SOURCES = plugins/interpreter.c plugins/sessions.c plugins/sessions.h \
-	plugins/telling.c plugins/telling.h plugins/variables.c plugins/variables.h
+plugins_interpreter_so_SOURCES = plugins/interpreter.c plugins/loss.c plugins/loss.h \
+	plugins/sessions.c plugins/sessions.h plugins/telling.c plugins/telling.h plugins/variables.c plugins/variables.h
 plugins_interpreter_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_interpreter_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_interpreter_so_LDFLAGS = $(PLUGIN_LINK)
 plugins_interpreter_so_LDADD = $(CJSON_LIBS)
 
 plugin_PROGRAMS += plugins/mcp-gateway.so
-plugins_mcp_gateway_so_SOURCES = plugins/mcp-gateway.c
+plugins_mcp_gateway_so_SOURCES = plugins/mcp-gateway.c plugins/loss.c plugins/loss.h
 plugins_mcp_gateway_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_mcp_gateway_so_CFLAGS = $(PLUGIN_CFLAGS) $(CJSON_CFLAGS)
 plugins_mcp_gateway_so_LDFLAGS = $(PLUGIN_LINK)

@@ -9,6 +9,7 @@
 
 #include <reeve/plugin.h>
 
+#include "loss.h"
 #include "mcp-gateway-check.h"
 
 static const struct reeve_option options[] = {
@@ -241,6 +242,33 @@ static enum reeve_next probe(void *self, struct reeve_turn *t)
 	return next == REEVE_OK ? leave(t, url) : next;
 }
 
+/* Of one run. */
+struct confirming {
+	bool leaves; /* it is alive, and the session that was opened for the question is being closed */
+};
+
+static enum reeve_next confirm(void *self, struct reeve_turn *t)
+{
+	const char *url = reeve_fmt(
+		t, "http://127.0.0.1:%u%s", port_of(t), reeve_option_text(t, "path"));
+	struct confirming *c = self;
+	enum reeve_next next;
+
+	if (t->step == 0)
+		c->leaves = false;
+	if (c->leaves)
+		return REEVE_OK;
+	if (rv_loss_asks(t)) {
+		ask(t, url);
+		return REEVE_HTTP;
+	}
+	next = rv_loss_judge(t, "POST", url, judge(t, url));
+	if (next != REEVE_OK)
+		return next;
+	c->leaves = true;
+	return leave(t, url);
+}
+
 static bool is_program_file(const char *word)
 {
 	static const char *const endings[] = {".js", ".mjs", ".cjs", ".py", ".jar"};
@@ -289,12 +317,16 @@ static enum reeve_next check(void *self, struct reeve_turn *t)
 	return REEVE_RUN;
 }
 
-static const struct reeve_ops ops = {
-	.size = sizeof(struct reeve_ops), .start = start, .probe = probe, .check = check};
+static const struct reeve_ops ops = {.size = sizeof(struct reeve_ops),
+	.start = start,
+	.probe = probe,
+	.confirm = confirm,
+	.check = check};
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {
 	.abi = REEVE_ABI,
 	.size = sizeof(struct reeve_plugin),
+	.state_size = sizeof(struct confirming),
 	.name = "mcp-gateway",
 	.summary = "puts MCP servers behind one address",
 	.options = options,

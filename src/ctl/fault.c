@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "wire/json.h"
+#include "wire/retry.h"
 
 int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *format, ...)
 {
@@ -13,6 +14,7 @@ int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *
 
 	f->status = status;
 	f->class = class;
+	f->retry_safe = rv_retry_is_safe(0);
 	va_start(ap, format);
 	vsnprintf(f->text, sizeof(f->text), format, ap);
 	va_end(ap);
@@ -23,13 +25,14 @@ int rv_fault_tell(const struct rv_fault *f, bool json)
 {
 	struct rv_buf line = {0};
 
-	fprintf(stderr, "reevectl: %s\n", f->text);
+	fprintf(stderr, "reevectl: %s%s\n", f->text, f->retry_safe ? " (safe to retry)" : "");
 	if (!json)
 		return f->status;
 	RV_JSON_LIT(&line, "{\"error\":{\"class\":");
 	rv_json_str(&line, f->class);
 	RV_JSON_LIT(&line, ",\"message\":");
 	rv_json_str(&line, f->text);
+	RV_JSON_BOOL(&line, "retrySafe", f->retry_safe);
 	RV_JSON_LIT(&line, "}}");
 	puts(rv_buf_text(&line));
 	rv_buf_fini(&line);

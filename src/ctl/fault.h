@@ -9,13 +9,15 @@
 struct rv_fault {
 	int status; /* CTL_..., to leave with */
 	const char *class; /* as in data.class of the protocol, or "unreachable" */
+	bool retry_safe; /* by the predicate of wire/retry.h; in text, it is said when it is */
 	char text[1200];
 };
 
-/* Sets *f and returns its status. */
+/* Sets *f, which is not safe to do again before somebody says so, and returns its status. */
 int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *format, ...)
 	RV_PRINTF(4, 5);
-/* The sentence to stderr; with json also {"error":{"class":...,"message":...}} to stdout. Returns the status. */
+/* The sentence to stderr; with json also {"error":{"class":...,"message":...,
+   "retrySafe":...}} to stdout. Returns the status. */
 int rv_fault_tell(const struct rv_fault *f, bool json);
 
 #endif

@@ -51,6 +51,7 @@ static int show_error(const struct rv_words *w, const cJSON *error)
 		cJSON_IsString(class) ? class->valuestring : "failed", "cannot %s: %s",
 		rv_words_deed(w),
 		cJSON_IsString(message) ? message->valuestring : "reeve gave no reason");
+	f.retry_safe = rv_field_is_true(rv_field(error, "data"), "retrySafe");
 	return rv_fault_tell(&f, w->json);
 }
 
@@ -66,6 +67,7 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_START:
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
+	case RV_VERB_RECREATE:
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return rv_show_results(w, result);
@@ -87,7 +89,8 @@ static int show_result(const struct rv_words *w, const cJSON *result)
 static bool takes_long(enum rv_verb v)
 {
 	return v == RV_VERB_START || v == RV_VERB_STOP || v == RV_VERB_RESTART ||
-		v == RV_VERB_WAIT || v == RV_VERB_RELOAD || v == RV_VERB_ENV;
+		v == RV_VERB_RECREATE || v == RV_VERB_WAIT || v == RV_VERB_RELOAD ||
+		v == RV_VERB_ENV;
 }
 
 /* Prints what comes until reeve ends the connection. pages: of logs. */

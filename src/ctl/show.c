@@ -67,6 +67,7 @@ int rv_show_exit(const struct rv_words *w, const cJSON *result)
 	case RV_VERB_START:
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
+	case RV_VERB_RECREATE:
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
 	case RV_VERB_SIGNAL: return worst_outcome(result);
@@ -134,6 +135,9 @@ static void add_last(struct rv_buf *to, const cJSON *s)
 		rv_buf_fmt(to, "%splugin disabled", to->len ? "; " : "");
 	if (rv_field_is_true(s, "paused"))
 		rv_buf_fmt(to, "%spaused", to->len ? "; " : "");
+	if (is_number(s, "lost"))
+		rv_buf_fmt(to, "%sgeneration %.0f was lost and is not replaced",
+			to->len ? "; " : "", rv_field_number(s, "lost"));
 	if (!to->len)
 		rv_buf_str(to, "-");
 }

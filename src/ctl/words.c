@@ -32,6 +32,7 @@ enum option {
 	O_OPTION,
 	O_SHOW_VALUES,
 	O_REPLACE,
+	O_IF_LOST,
 	O_COUNT
 };
 
@@ -40,6 +41,7 @@ enum option {
 #define CHANGE	(V(RV_VERB_START) | V(RV_VERB_STOP) | V(RV_VERB_RESTART))
 #define WAIT	V(RV_VERB_WAIT)
 #define RELOAD	V(RV_VERB_RELOAD)
+#define LOSS	V(RV_VERB_RECREATE)
 #define PAUSE	(V(RV_VERB_PAUSE) | V(RV_VERB_RESUME))
 
 static const struct {
@@ -53,10 +55,11 @@ static const struct {
 	[O_HELP] = {"help", 'h', NULL, EVERY},
 	[O_VERSION] = {"version", 'V', NULL, EVERY},
 	[O_ALL] = {"all", 'a', NULL, CHANGE},
-	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | RELOAD | V(RV_VERB_SHUTDOWN)},
+	[O_NO_WAIT] = {"no-wait", 0, NULL, CHANGE | LOSS | RELOAD | V(RV_VERB_SHUTDOWN)},
 	[O_TIMEOUT] = {"timeout", 't', "a duration, such as 30s",
-		CHANGE | WAIT | RELOAD | V(RV_VERB_SHUTDOWN) | V(RV_VERB_ENV)},
-	[O_GENERATION] = {"generation", 0, "a number", CHANGE | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
+		CHANGE | LOSS | WAIT | RELOAD | V(RV_VERB_SHUTDOWN) | V(RV_VERB_ENV)},
+	[O_GENERATION] = {"generation", 0, "a number",
+		CHANGE | LOSS | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
 	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_READY] = {"ready", 0, NULL, WAIT},
@@ -66,6 +69,7 @@ static const struct {
 		V(RV_VERB_START) | V(RV_VERB_RESTART)},
 	[O_SHOW_VALUES] = {"show-values", 0, NULL, V(RV_VERB_ENV)},
 	[O_REPLACE] = {"replace", 0, NULL, V(RV_VERB_ENV)},
+	[O_IF_LOST] = {"if-lost", 0, NULL, LOSS},
 };
 
 static const struct {
@@ -76,6 +80,8 @@ static const struct {
 		"start, with all that is needed; wait until ready"},
 	[RV_VERB_STOP] = {"stop NAME... | --all", "stop, dependents first; wait until gone"},
 	[RV_VERB_RESTART] = {"restart NAME... | --all", "stop and start; wait until ready again"},
+	[RV_VERB_RECREATE] = {"recreate NAME... --if-lost",
+		"replace what its plugin confirms to be lost; wait until ready"},
 	[RV_VERB_SIGNAL] = {"signal SIGNAL NAME...", "send a signal to the main process"},
 	[RV_VERB_PAUSE] = {"pause [NAME...]", "restart nothing automatically until resumed"},
 	[RV_VERB_RESUME] = {"resume [NAME...]", "restart again what ends; what is due, at once"},
@@ -113,6 +119,7 @@ const char *rv_words_deed(const struct rv_words *w)
 	case RV_VERB_START:
 	case RV_VERB_STOP:
 	case RV_VERB_RESTART:
+	case RV_VERB_RECREATE:
 	case RV_VERB_SIGNAL:
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME:
@@ -125,9 +132,10 @@ const char *rv_words_deed(const struct rv_words *w)
 void rv_words_help(const struct rv_words *w)
 {
 	static const enum rv_verb order[] = {RV_VERB_STATUS, RV_VERB_START, RV_VERB_STOP,
-		RV_VERB_RESTART, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME, RV_VERB_RELOAD,
-		RV_VERB_ENV, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY, RV_VERB_EVENTS, RV_VERB_CHECK,
-		RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION, RV_VERB_SHUTDOWN};
+		RV_VERB_RESTART, RV_VERB_RECREATE, RV_VERB_SIGNAL, RV_VERB_PAUSE, RV_VERB_RESUME,
+		RV_VERB_RELOAD, RV_VERB_ENV, RV_VERB_LOGS, RV_VERB_WAIT, RV_VERB_WHY,
+		RV_VERB_EVENTS, RV_VERB_CHECK, RV_VERB_PLAN, RV_VERB_PLUGINS, RV_VERB_VERSION,
+		RV_VERB_SHUTDOWN};
 
 	if (w->has_verb)
 		printf("usage: reevectl [-s SOCKET] [--json] %s\n%s\n\noptions:\n",
@@ -204,6 +212,7 @@ static bool read_value(struct rv_words *w, enum option o, char *v)
 	case O_EXITED:
 	case O_SHOW_VALUES:
 	case O_REPLACE:
+	case O_IF_LOST:
 	case O_COUNT: break;
 	}
 	return false;
@@ -229,6 +238,7 @@ static bool read_flag(struct rv_words *w, enum option o)
 	case O_ALL: w->all = true; break;
 	case O_NO_WAIT: w->no_wait = true; break;
 	case O_FOLLOW: w->follow = true; break;
+	case O_IF_LOST: w->if_lost = true; break;
 	case O_READY: return read_until(w, RV_RPC_UNTIL_READY);
 	case O_STOPPED: return read_until(w, RV_RPC_UNTIL_STOPPED);
 	case O_EXITED: return read_until(w, RV_RPC_UNTIL_EXITED);
@@ -354,6 +364,14 @@ static bool check_names(struct rv_words *w)
 	}
 	if (changes && !w->name_count && !w->all)
 		return complain(w, rv_verb_name(w->verb), " needs a name, or --all", "");
+	if (w->verb == RV_VERB_RECREATE && !w->name_count)
+		return complain(w, "recreate needs a name", "", "");
+	if (w->verb == RV_VERB_RECREATE && !w->if_lost)
+		return complain(w,
+			"recreate needs --if-lost: only what is lost is replaced; restart ends "
+			"what is "
+			"alive",
+			"", "");
 	if (w->name_count && w->all)
 		return complain(w, "names and --all exclude each other", "", "");
 	if (w->given && w->name_count != 1)
@@ -461,6 +479,10 @@ static void put_params(const struct rv_words *w, struct rv_buf *to)
 	}
 	if (w->follow) {
 		put_key(to, &first, "follow");
+		rv_json_bool(to, true);
+	}
+	if (w->if_lost) {
+		put_key(to, &first, "if_lost");
 		rv_json_bool(to, true);
 	}
 	if (w->given) {

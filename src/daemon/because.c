@@ -207,6 +207,15 @@ static void tell_given(const struct telling *t, rv_id id)
 		rv_buf_fmt(t->to, "%s%s", i ? ", " : ", started with ", names[i]);
 }
 
+static void confirming(const struct telling *t, rv_id id, const struct rv_because *b)
+{
+	char rest[32];
+
+	if (b->await.what == RV_AWAIT_CONFIRM)
+		rv_buf_fmt(t->to, "; plugin %s is being asked whether it is lost (%s left)",
+			t->g->hands[id].service->plugin, left(t, b->await.by, rest, sizeof(rest)));
+}
+
 static void up(const struct telling *t, rv_id id, const struct rv_because *b)
 {
 	char since[32];
@@ -215,6 +224,7 @@ static void up(const struct telling *t, rv_id id, const struct rv_because *b)
 	if (b->look.state == RV_UNHEALTHY) {
 		rv_buf_fmt(t->to, "has been unhealthy for %s: ", since);
 		tell_cause(t, id, &b->look);
+		confirming(t, id, b);
 		return;
 	}
 	rv_buf_fmt(t->to, "has been ready for %s (pid %d, generation %llu)", since, (int)b->pid,
@@ -225,6 +235,7 @@ static void up(const struct telling *t, rv_id id, const struct rv_because *b)
 			t->g->hands[id].service->plugin);
 	else if (b->look.flags & RV_LOOK_UNPROVEN)
 		rv_buf_str(t->to, ", unproven: nothing checks it, for it has no `ready`");
+	confirming(t, id, b);
 }
 
 static void stopped(const struct telling *t, rv_id id, const struct rv_because *b)
@@ -267,6 +278,9 @@ static void over(const struct telling *t, rv_id id, const struct rv_because *b)
 	}
 	rv_buf_fmt(t->to, "failed %s ago: ", since);
 	tell_cause(t, id, &b->look);
+	if (b->look.lost)
+		rv_buf_fmt(t->to, "; generation %llu of it is lost, and was not replaced",
+			(unsigned long long)b->look.lost);
 	if (!rv_core_closing(t->g->core))
 		rv_buf_fmt(t->to, "; `reevectl start %s` tries again", name);
 	rv_buf_fmt(t->to, ", `reevectl logs %s` shows its last lines", name);
@@ -291,7 +305,12 @@ static void waits_until(const struct telling *t, const struct rv_await *a, const
 static void tell_one(const struct telling *t, rv_id id, const struct rv_because *b)
 {
 	switch (b->look.state) {
-	case RV_WAITING: waits_until(t, &b->await, "waits until"); break;
+	case RV_WAITING:
+		if (b->await.what == RV_AWAIT_RESUME)
+			resting(t, id, b);
+		else
+			waits_until(t, &b->await, "waits until");
+		break;
 	case RV_QUEUED: queued(t, b); break;
 	case RV_STARTING:
 	case RV_READY:

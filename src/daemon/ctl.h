@@ -13,6 +13,7 @@
 #include <ev.h>
 
 #include "daemon/control.h"
+#include "daemon/ctljudge.h"
 #include "daemon/ctlsock.h"
 #include "wire/rpc.h"
 
@@ -145,6 +146,20 @@ void rv_wait_judge(struct rv_control *k); /* answers all that are settled */
 void rv_wait_drop(struct rv_conn *c); /* the client left: forgets its waits */
 void rv_wait_end(
 	struct rv_control *k); /* reeve leaves: answers what is settled, refuses the rest */
+
+/* What a caller must know whose life of a service is gone. */
+#define RV_FRESH_NOTICE                                                                          \
+	"the life that was meant is over and another began with fresh state: nothing of it was " \
+	"restored, "                                                                             \
+	"and nothing is done again that was under way, so look at what is there before you go on"
+
+/* ctlrecreate.c: reports of loss. Whether all that are named may be replaced; false: why not is answered. */
+bool rv_recreate_may(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n);
+/* When a report comes: what its end is told by. */
+void rv_recreate_note(struct rv_engine *g, struct rv_entry *e);
+/* What became of a report: the parts, and the sentence. `loss` may point to what lives until the engine runs again. */
+void rv_recreate_explain(struct rv_engine *g, const struct rv_entry *e, const struct rv_view *v,
+	struct rv_rpc_loss *loss, char *why, size_t size);
 
 /* ctlgive.c: a start or restart with options: answered when their plugin has looked at them, and all is through. */
 void rv_give(struct rv_conn *c, const struct rv_request *r, rv_id id);

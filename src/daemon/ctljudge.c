@@ -1,6 +1,8 @@
 /* Judging: see ctljudge.h. */
 #include "daemon/ctljudge.h"
 
+#include "daemon/suspicion.h"
+
 bool rv_ctl_is_idle(enum rv_state s)
 {
 	return s == RV_STOPPED || s == RV_EXITED || s == RV_FAILED;
@@ -56,6 +58,32 @@ static enum rv_rpc_outcome judge_up(struct rv_engine *g, enum rv_aim aim, const 
 	return lost;
 }
 
+/* There is another one, or there is an answer, or there will be neither. */
+static enum rv_rpc_outcome judge_recreate(
+	struct rv_engine *g, const struct rv_entry *e, const struct rv_look *look)
+{
+	const struct rv_suspicion *d = rv_engine_suspicion(g, e->id);
+	bool frozen = look->flags & RV_LOOK_PAUSED;
+
+	if (rv_ctl_is_idle(look->state))
+		return look->state == RV_FAILED ? RV_DONE_FAILED : RV_DONE_NOT_READY;
+	if (look->state == RV_READY || look->state == RV_UNHEALTHY) {
+		if (look->generation > e->before || e->was_coming)
+			return RV_DONE_OK;
+		if (look->flags & RV_LOOK_RECREATING)
+			return RV_DONE_YET;
+		return d && d->answers != e->answers && d->verdict == RV_OK ? RV_DONE_OK
+									    : RV_DONE_FAILED;
+	}
+	if (look->state == RV_WAITING && ground_is_lost(g, look))
+		return RV_DONE_FAILED;
+	if (frozen && (look->state == RV_WAITING || look->state == RV_BACKOFF))
+		return RV_DONE_FAILED;
+	if (look->state == RV_KILLING && look->why == RV_WHY_STUCK)
+		return RV_DONE_FAILED;
+	return rv_engine_closing(g) ? RV_DONE_FAILED : RV_DONE_YET;
+}
+
 static enum rv_rpc_outcome judge_down(enum rv_aim aim, const struct rv_entry *e,
 	const struct rv_look *look, enum rv_rpc_outcome lost)
 {
@@ -89,6 +117,7 @@ enum rv_rpc_outcome rv_ctl_judge(struct rv_engine *g, enum rv_aim aim, const str
 		if (rv_ctl_is_idle(look.state) && !(look.flags & RV_LOOK_NEEDED))
 			return RV_DONE_OK;
 		return judge_up(g, aim, e, &look, RV_DONE_FAILED);
+	case RV_AIM_RECREATE: return judge_recreate(g, e, &look);
 	case RV_AIM_READY: return judge_up(g, aim, e, &look, RV_DONE_NOT_READY);
 	case RV_AIM_STOP: return judge_down(aim, e, &look, RV_DONE_FAILED);
 	case RV_AIM_STOPPED:

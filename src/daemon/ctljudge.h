@@ -5,11 +5,12 @@
 #include "daemon/engine.h"
 #include "wire/rpc.h"
 
-/* What a request wants; the first four change something, the others only wait. */
+/* What a request wants; the first five change something, the others only wait. */
 enum rv_aim {
 	RV_AIM_START,
 	RV_AIM_STOP,
 	RV_AIM_RESTART,
+	RV_AIM_RECREATE,
 	RV_AIM_RELOAD, /* up, or not needed */
 	RV_AIM_READY,
 	RV_AIM_STOPPED,
@@ -18,9 +19,12 @@ enum rv_aim {
 
 struct rv_entry {
 	rv_id id;
-	uint64_t before; /* the generation when the request came */
+	uint64_t
+		before; /* the generation when the request came; recreate: the one that was lost, if any was */
 	bool was_there; /* it already was what was asked for */
 	bool was_adopted;
+	bool was_coming; /* it was down or starting, by itself: ready is then all there is to say */
+	unsigned answers; /* recreate: of its plugin, so far */
 	bool decided;
 	char *gone; /* the name that it had, once a reload has removed it */
 	enum rv_rpc_outcome outcome;

@@ -309,6 +309,7 @@ static void put_restart(struct rv_buf *to, const struct rv_node *n)
 	put_str(to, "on_give_up", n->give_up_ends ? "shutdown" : "ignore");
 	put_int(to, "start_attempts", n->start_attempts);
 	RV_JSON_LIT(to, "}");
+	put_bool(to, "recreate", n->recreate);
 }
 
 /* The last step is KILL, whatever is configured. */

@@ -1,4 +1,4 @@
-/* The methods that wait for a result: start, stop, restart, wait. See ctl.h.
+/* The methods that wait for a result: start, stop, restart, recreate, wait. See ctl.h.
  *
  * A change is pushed to the engine and judged from the next turn on, when the core has seen it: each time that
  * something changed, every service of the request is looked at until it is where it shall be, or cannot get
@@ -107,9 +107,17 @@ static void put_gone(struct rv_wait *w, const struct rv_entry *e)
 	rv_rpc_put_result(&w->conn->output, &r);
 }
 
+/* A change was handed to the core, which may have done a part of it; another life may have begun since. */
+static unsigned marks_of(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v)
+{
+	return (w->aim < RV_AIM_READY ? RV_MARK_UNSAFE : 0u) |
+		(v->look.generation != e->before ? RV_MARK_STALE : 0u);
+}
+
 static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 {
 	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
+	struct rv_rpc_loss loss = {0};
 	struct rv_buf tail = {0};
 	char why[1200];
 	struct rv_rpc_result r = {
@@ -121,8 +129,14 @@ static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 		.why = why,
 	};
 
-	explain(w, e, &v, why, sizeof(why));
-	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim <= RV_AIM_RELOAD)
+	if (w->aim == RV_AIM_RECREATE)
+		rv_recreate_explain(w->conn->control->engine, e, &v, &loss, why, sizeof(why));
+	else
+		explain(w, e, &v, why, sizeof(why));
+	r.loss = w->aim == RV_AIM_RECREATE ? &loss : NULL;
+	r.marks = marks_of(w, e, &v);
+	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim < RV_AIM_READY &&
+		v.look.state != RV_READY)
 		last_words(w->conn->control->engine, e->id, &tail);
 	r.tail = tail.data;
 	r.tail_len = tail.len;
@@ -280,6 +294,9 @@ static rv_time own_bound(const struct rv_plan *plan, rv_id id)
 	const struct rv_node *n = &plan->node[id];
 	rv_time sum = n->stop_hook_timeout + n->cleanup_timeout + plan->kill_timeout;
 
+	if (n->recreate)
+		sum += n->ready_timeout; /* of confirm */
+
 	for (uint32_t i = 0; i < n->step_count; i++)
 		sum += plan->steps[n->first_step + i].timeout;
 	for (uint32_t i = 0; i < n->start_attempts && sum < MAX_TIMEOUT; i++)
@@ -322,6 +339,7 @@ static bool is_there(enum rv_aim aim, enum rv_state s)
 	case RV_AIM_STOP: return rv_ctl_is_idle(s);
 	case RV_AIM_RESTART:
 	case RV_AIM_RELOAD:
+	case RV_AIM_RECREATE:
 	case RV_AIM_READY:
 	case RV_AIM_STOPPED:
 	case RV_AIM_EXITED: break;
@@ -374,6 +392,8 @@ static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r
 		w->entries[i].before = look.generation;
 		w->entries[i].was_there = is_there(aim, look.state);
 		w->entries[i].was_adopted = look.state == RV_ADOPTED;
+		if (aim == RV_AIM_RECREATE)
+			rv_recreate_note(k->engine, &w->entries[i]);
 	}
 	wait_from_now(w, bound_of(w, r));
 	return w;
@@ -454,6 +474,7 @@ static const struct {
 	[RV_VERB_START] = {RV_AIM_START, RV_EV_START},
 	[RV_VERB_STOP] = {RV_AIM_STOP, RV_EV_STOP},
 	[RV_VERB_RESTART] = {RV_AIM_RESTART, RV_EV_RESTART},
+	[RV_VERB_RECREATE] = {RV_AIM_RECREATE, RV_EV_RECREATE},
 };
 
 bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first)
@@ -474,6 +495,10 @@ bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *i
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		e.id = ids[i];
+		/* a report binds the life that it is about; so much the core has to know */
+		e.generation = r->has_generation
+			? r->generation
+			: rv_engine_glance(c->control->engine, ids[i]).generation;
 		rv_engine_push(c->control->engine, &e);
 	}
 	return true;
@@ -489,7 +514,8 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 		return;
 	if (r->all)
 		n = keep_meant(g, changes[r->verb].aim, ids, n);
-	if (!rv_wait_may_change(c, r, ids[0])) {
+	if (!rv_wait_may_change(c, r, ids[0]) ||
+		(r->verb == RV_VERB_RECREATE && !rv_recreate_may(c, r, ids, n))) {
 		free(ids);
 		return;
 	}
@@ -497,6 +523,10 @@ void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
 		rv_give(c, r, ids[0]);
 	else if (rv_wait_begin(c, r, ids, n))
 		for (size_t i = 0; i < n; i++) {
+			if (r->verb == RV_VERB_RECREATE) {
+				rv_engine_reported(g, ids[i], c->uid);
+				continue; /* the options of the life that is lost are those of the next */
+			}
 			rv_engine_give_none(g, ids[i], changes[r->verb].event);
 			if (r->verb == RV_VERB_STOP)
 				rv_engine_stopped_by(g, ids[i], c->uid);
@@ -558,6 +588,7 @@ void rv_wait_end(struct rv_control *k)
 			answer(w);
 		} else if (!w->quiet) {
 			rv_rpc_fail(&e, RV_RPC_REFUSED, "reeve is shutting down");
+			e.marks = w->aim < RV_AIM_READY ? RV_MARK_UNSAFE : 0u;
 			rv_rpc_put_error(&c->output, w->id, &e, NULL, 0);
 		}
 		forget(w);

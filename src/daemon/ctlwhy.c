@@ -29,6 +29,7 @@ static const char *word_of(enum rv_awaited what)
 		[RV_AWAIT_CLEANUP] = "cleanup-hook",
 		[RV_AWAIT_DELAY] = "delay",
 		[RV_AWAIT_RESUME] = "resume",
+		[RV_AWAIT_CONFIRM] = "confirm-hook",
 	};
 
 	return words[what];

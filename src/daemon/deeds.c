@@ -261,7 +261,9 @@ void rv_pump_perform(struct rv_engine *g, const struct rv_action *a)
 		break;
 	case RV_ACT_HOOK: do_hook(g, a); break;
 	case RV_ACT_DROP:
-		if (h && a->verdict == RV_FAIL)
+		if (h && a->verdict == RV_FAIL && a->hook == RV_HOOK_CONFIRM)
+			rv_suspicion_unanswered(g, h);
+		else if (h && a->verdict == RV_FAIL)
 			rv_say(RV_WARN, h->service->name, "%s hook: its time was over",
 				rv_hook_name((enum rv_hook)a->hook));
 		if (h && a->verdict == RV_FAIL && a->hook == RV_HOOK_UPDATE)

@@ -18,6 +18,7 @@
 struct rv_engine;
 struct rv_capture;
 struct rv_envset;
+struct rv_suspicion;
 
 /* One service as status shows it. Strings are valid until the engine runs again, unless they say less. */
 struct rv_view {
@@ -109,6 +110,10 @@ void rv_engine_give_drop(struct rv_engine *g, rv_id id);
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
 /* Whose request it is that it is stopped. */
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid);
+/* Whose report it is that it is lost: to be told in the turn in which its event is pushed. */
+void rv_engine_reported(struct rv_engine *g, rv_id id, uid_t uid);
+/* What was found out about such reports; NULL: nothing yet. Until the engine runs again. */
+const struct rv_suspicion *rv_engine_suspicion(const struct rv_engine *g, rv_id id);
 /* Whether it may be restarted automatically, and whose request that is. Each change is told in the turn to come, as an event
    and a line of the log. */
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid);

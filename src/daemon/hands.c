@@ -128,6 +128,7 @@ void rv_hands_close(struct rv_hands *h)
 	rv_capture_close(h->capture);
 	for (size_t i = 0; h->listeners && i < h->service->listen_count; i++)
 		rv_listener_close(h->listeners[i]);
+	rv_suspicion_free(h->suspicion);
 	free(h->why);
 	free(h->probe_why);
 	free(h->stranger);

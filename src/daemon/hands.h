@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "daemon/capture.h"
+#include "daemon/suspicion.h"
 #include "daemon/guest.h"
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
@@ -59,6 +60,7 @@ struct rv_hands {
 	uint32_t unused; /* RV_HAS(...): hooks that have nothing to do for this life */
 	struct rv_stranger *stranger; /* who answered in its place in this life; NULL: nobody has */
 	bool doubted; /* it was said that nobody knows whose answers are taken for its own */
+	struct rv_suspicion *suspicion; /* whether it is lost; NULL: nobody has ever asked */
 	uid_t stopped_by; /* who asked for its last stop */
 	uid_t paused_by[2]; /* who asked last that it be resumed, and paused */
 	bool lived; /* a process of it ran, and nobody has been told yet that it is gone */

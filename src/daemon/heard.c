@@ -254,6 +254,10 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 			rv_prober_answer(h->prober, a);
 		return;
 	}
+	if (a->hook == RV_HOOK_CONFIRM) {
+		rv_suspicion_answered(g, h, a);
+		return;
+	}
 	if (a->verdict != RV_OK) {
 		note(g, h, &h->probe_why, *a->why ? a->why : "failed without a word");
 		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),

@@ -12,18 +12,29 @@
 /* The id of a service that is not there any more. */
 #define RV_GONE_ID (RV_NO_ID - 1)
 
-enum rv_happened { RV_HAPPENED_STATE, RV_HAPPENED_PAUSED, RV_HAPPENED_RESUMED, RV_HAPPENED_RELOADED };
+enum rv_happened {
+	RV_HAPPENED_STATE,
+	RV_HAPPENED_PAUSED,
+	RV_HAPPENED_RESUMED,
+	RV_HAPPENED_RELOADED,
+	/* whether it is lost, as its plugin says */
+	RV_HAPPENED_ALIVE,
+	RV_HAPPENED_UNCLEAR,
+	RV_HAPPENED_LOST,
+};
 
 struct rv_happening {
 	rv_time at;
 	uint64_t generation;
-	rv_id id, other; /* id RV_NO_ID: the boot was decided, or `word`; other: whom `why` is about */
+	rv_id id,
+		other; /* id RV_NO_ID: the boot was decided, or `word`; other: whom `why` is about */
 	rv_exit exit; /* how the life ended; RV_EXIT_UNKNOWN: it did not */
 	pid_t pid; /* 0: none */
 	uint8_t state, why; /* of a service */
 	uint8_t boot; /* enum rv_boot */
 	uint8_t word; /* enum rv_happened */
-	const char *name, *other_name; /* of one that a reload has removed since; NULL: it is what its id says */
+	const char *name,
+		*other_name; /* of one that a reload has removed since; NULL: it is what its id says */
 	char detail
 		[200]; /* the sentence, cut when it is longer; what a service wrote may be in it */
 };

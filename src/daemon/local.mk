@@ -4,6 +4,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/deeds.c src/daemon/view.c \
 	src/daemon/because.c src/daemon/because.h \
 	src/daemon/booted.c src/daemon/ending.c \
+	src/daemon/suspicion.c src/daemon/suspicion.h \
 	src/daemon/endreport.c src/daemon/endreport.h \
 	src/daemon/envchange.c src/daemon/envchange.h \
 	src/daemon/envforce.c src/daemon/envforce.h \
@@ -90,6 +91,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctlenv.c \
 	src/daemon/ctlevents.c \
 	src/daemon/ctlgive.c \
+	src/daemon/ctlrecreate.c \
 	src/daemon/ctlpause.c \
 	src/daemon/ctllogs.c \
 	src/daemon/ctlplan.c \

@@ -130,6 +130,20 @@ static void gave_up(const struct rv_hands *h, const struct rv_look *look, struct
 		rv_buf_fmt(to, "; last check: %s", h->probe_why);
 }
 
+/* What its plugin makes of its bad health. */
+static void doubts(const struct rv_hands *h, const struct rv_look *look, struct rv_buf *to)
+{
+	const struct rv_suspicion *d = h->suspicion;
+
+	if (!d || d->generation != look->generation)
+		return;
+	rv_buf_fmt(to, "; its plugin %s%s%s",
+		d->verdict == RV_FAIL	      ? "has confirmed that it is lost"
+			: d->verdict == RV_OK ? "says that it is alive"
+					      : "cannot tell whether it is lost",
+		d->why && *d->why ? ": " : "", d->why ? d->why : "");
+}
+
 void rv_tell_why(
 	const struct rv_hands *h, const struct rv_look *look, const char *other, struct rv_buf *to)
 {
@@ -148,7 +162,11 @@ void rv_tell_why(
 			rv_tell_words(h, "; it said: ", to);
 		break;
 	case RV_WHY_PROBE_FAILED:
-	case RV_WHY_HEALTH: rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h)); break;
+	case RV_WHY_HEALTH:
+		rv_buf_fmt(to, "%s: %s", rv_why_text(look->why), probe_cause(h));
+		if (look->why == RV_WHY_HEALTH)
+			doubts(h, look, to);
+		break;
 	case RV_WHY_READY_TIMEOUT:
 		too_late(h, to);
 		rv_tell_words(h, "; it said: ", to);
@@ -180,8 +198,12 @@ void rv_tell_why(
 		rv_tell_words(h, ": ", to);
 		break;
 	case RV_WHY_GONE: rv_buf_str(to, h->why ? h->why : rv_why_text(look->why)); break;
-	case RV_WHY_OPERATOR:
 	case RV_WHY_RECREATE:
+		rv_buf_str(to, "lost");
+		if (h->suspicion && h->suspicion->why && *h->suspicion->why)
+			rv_buf_fmt(to, ": %s", h->suspicion->why);
+		break;
+	case RV_WHY_OPERATOR:
 	case RV_WHY_RELOAD:
 	case RV_WHY_ENVIRONMENT:
 	case RV_WHY_ROLLBACK:

@@ -163,7 +163,8 @@ static void put_status(struct rv_conn *c, rv_id id, rv_time now)
 		.held = v.look.flags & RV_LOOK_HELD,
 		.paused = v.look.flags & RV_LOOK_PAUSED,
 		.disabled = v.look.flags & RV_LOOK_DISABLED,
-		.lost = v.look.flags & RV_LOOK_LOST,
+		.recreate = rv_engine_conf(c->control->engine)->plan->node[id].recreate,
+		.lost = v.look.lost,
 		.pid = v.pid,
 		.generation = v.look.generation,
 		.restarts = v.look.restarts,
@@ -216,13 +217,20 @@ static void status(struct rv_conn *c, const struct rv_request *r)
 
 bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id)
 {
-	uint64_t now = rv_engine_glance(c->control->engine, id).generation;
+	struct rv_look look = rv_engine_glance(c->control->engine, id);
+	struct rv_rpc_error e;
 
-	if (!r->has_generation || r->generation == now)
+	if (!r->has_generation || r->generation == look.generation)
 		return false;
-	rv_verb_error(c, r, RV_RPC_STALE,
-		"%s: generation %llu is not the present one (%llu): nothing was done", r->names[0],
-		(unsigned long long)r->generation, (unsigned long long)now);
+	/* One that is lost may be reported until it is replaced, whatever was tried meanwhile. */
+	if (r->verb == RV_VERB_RECREATE && look.lost && r->generation == look.lost)
+		return false;
+	rv_rpc_fail(&e, RV_RPC_STALE,
+		"%s: generation %llu is not the present one (%llu): nothing was done%s",
+		r->names[0], (unsigned long long)r->generation, (unsigned long long)look.generation,
+		r->generation < look.generation ? "; " RV_FRESH_NOTICE : "");
+	e.present = look.generation;
+	rv_rpc_put_error(&c->output, r->id, &e, NULL, 0);
 	return true;
 }
 
@@ -321,7 +329,8 @@ static void act(struct rv_conn *c, struct rv_request *r)
 	case RV_VERB_VERSION: version(c, r); break;
 	case RV_VERB_START:
 	case RV_VERB_STOP:
-	case RV_VERB_RESTART: rv_wait_change(c, r); break;
+	case RV_VERB_RESTART:
+	case RV_VERB_RECREATE: rv_wait_change(c, r); break;
 	case RV_VERB_SIGNAL: send_signal(c, r); break;
 	case RV_VERB_PAUSE:
 	case RV_VERB_RESUME: rv_verb_pause(c, r); break;

@@ -127,6 +127,16 @@ void rv_engine_unwatch(struct rv_engine *g, struct rv_watcher *w)
 		*p = w->next;
 }
 
+const struct rv_suspicion *rv_engine_suspicion(const struct rv_engine *g, rv_id id)
+{
+	return g->hands[id].suspicion;
+}
+
+void rv_engine_reported(struct rv_engine *g, rv_id id, uid_t uid)
+{
+	rv_suspicion_reported(&g->hands[id], uid);
+}
+
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 {
 	g->hands[id].stopped_by = uid;

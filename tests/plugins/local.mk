@@ -12,6 +12,12 @@ tests_plugins_inspector_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugins_inspector_so_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugins_inspector_so_LDFLAGS = $(PLUGIN_LINK)
 
+check_PROGRAMS += tests/plugins/mortal.so
+tests_plugins_mortal_so_SOURCES = tests/plugins/mortal.c
+tests_plugins_mortal_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugins_mortal_so_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugins_mortal_so_LDFLAGS = $(PLUGIN_LINK)
+
 check_PROGRAMS += tests/plugins/nullops.so
 tests_plugins_nullops_so_SOURCES = tests/plugins/nullops.c
 tests_plugins_nullops_so_CPPFLAGS = $(PLUGIN_CPPFLAGS)
@@ -151,7 +157,12 @@ check_PROGRAMS += tests/unit/plugins_init
 tests_unit_plugins_init_SOURCES = tests/unit/plugins_init.c
 tests_unit_plugins_init_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_init_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
-TESTS += tests/unit/plugins tests/unit/plugins_init tests/unit/plugins_sessions tests/unit/inspect
+check_PROGRAMS += tests/unit/plugins_loss
+tests_unit_plugins_loss_SOURCES = tests/unit/plugins_loss.c
+tests_unit_plugins_loss_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plugins_loss_LDADD = $(CMOCKA_LIBS)
+TESTS += tests/unit/plugins tests/unit/plugins_sessions tests/unit/plugins_loss \
+	tests/unit/plugins_init tests/unit/inspect
 endif
 
 TESTS += tests/plugins/manual.sh

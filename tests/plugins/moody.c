@@ -162,6 +162,13 @@ static enum reeve_next update(void *self, struct reeve_turn *t)
 	return hook(t, "update");
 }
 
+static enum reeve_next confirm(void *self, struct reeve_turn *t)
+{
+	(void)self;
+	t->why = "it is moody";
+	return hook(t, "confirm");
+}
+
 static enum reeve_next stop(void *self, struct reeve_turn *t)
 {
 	(void)self;
@@ -181,6 +188,7 @@ static const struct reeve_ops ops = {
 	.update = update,
 	.stop = stop,
 	.cleanup = cleanup,
+	.confirm = confirm,
 };
 
 REEVE_EXPORT const struct reeve_plugin reeve_plugin_v1 = {

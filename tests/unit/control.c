@@ -319,6 +319,17 @@ const char *const *rv_envset_list(const struct rv_envset *s)
 	return NULL;
 }
 
+const struct rv_suspicion *rv_engine_suspicion(const struct rv_engine *g, rv_id id)
+{
+	(void)g, (void)id;
+	return NULL;
+}
+
+void rv_engine_reported(struct rv_engine *g, rv_id id, uid_t uid)
+{
+	(void)g, (void)id, (void)uid;
+}
+
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)
 {
 	struct rv_event e = {.kind = paused ? RV_EV_PAUSE : RV_EV_RESUME, .id = id};
