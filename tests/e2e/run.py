@@ -78,6 +78,8 @@ class Tap:
             self.say("ok %d - %s # SKIP %s" % (self.count, name, reason.removeprefix("Skipped: ")))
         else:
             self.say("ok %d - %s (%.1f s)" % (self.count, name, seconds))
+        for _, value in filter(lambda p: p[0] == "measured", reports[-1].user_properties):
+            self.say("# measured: " + one_line(value))
 
 
 def main(args, third=None):

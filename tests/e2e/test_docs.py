@@ -220,6 +220,16 @@ def test_what_an_image_must_look_like_is_said():
     assert 'ENTRYPOINT ["/usr/local/bin/reeve"]' in last and "CMD []" in last
 
 
+# the table of the predicate, and what a report is for
+def test_which_errors_of_a_client_are_worth_a_report_is_said():
+    page = " ".join(read("man", "reevectl.1").split())
+    for words in ("a refused connection, 502 or 504 from the interpreter's port, 404 from the process API",
+                  "an exit status other than 0", "has a snapshot", "SAFE TO RETRY",
+                  ".It yes Ta no Ta no Ta true", ".It yes Ta yes Ta no or yes Ta false", ".It yes Ta no or yes Ta yes Ta false",
+                  ".It no Ta no or yes Ta no or yes Ta false"):
+        assert words in page, words
+
+
 def test_versions_are_pinned_once_for_image_and_tests():
     docker, dev = read("etc", "Dockerfile"), read("dev")
     assert "COPY etc/sandbox/package.json etc/sandbox/package-lock.json" in docker and "npm ci" in docker

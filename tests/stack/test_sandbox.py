@@ -2,6 +2,7 @@
 Everything is done twice: with reeve as PID 1, and with reeve as a subreaper that is not PID 1."""
 import os
 import subprocess
+import time
 
 import harness
 import pytest
@@ -113,16 +114,25 @@ def test_what_the_sdk_runs_for_mcp_replaces_the_gateway_and_nothing_else(sandbox
     assert sandbox.call_tool("echo", {"message": "as asked"})["answer"][0]["text"] == "Echo: as asked"
 
 
+def again(sandbox, killed):
+    """Waits until a cell is run again, and says how long that took; the client's own start is part of it."""
+    whole = sandbox.works_again()
+    began = time.monotonic()
+    assert sandbox.run_code("6*7")[0]["text"] == "42"
+    return "kill -9 of %s to the answer of the SDK's next runCode: %.1f s (a runCode alone: %.1f s)" % (
+        killed, whole, time.monotonic() - began)
+
+
 # ---- hurt ------------------------------------------------------------------------------------------------------------
 
 
-def test_after_jupyter_was_killed_the_sdk_works_again_by_itself(sandbox):
+def test_after_jupyter_was_killed_the_sdk_works_again_by_itself(sandbox, record_property):
     before = sandbox.services()
     kernels = sandbox.processes("ipykernel")
     assert kernels
     got = sandbox.ctl("signal", "KILL", "jupyter")
     assert got.returncode == 0, got.stderr
-    sandbox.works_again()
+    record_property("measured", again(sandbox, "jupyter"))
     sandbox.wait_ready()
     after = sandbox.services()
     assert after["jupyter"]["pid"] != before["jupyter"]["pid"]
@@ -132,11 +142,11 @@ def test_after_jupyter_was_killed_the_sdk_works_again_by_itself(sandbox):
     harness.until("the kernels of the earlier life to be gone", lambda: not set(kernels) & set(sandbox.processes("ipykernel")))
 
 
-def test_after_the_interpreter_was_killed_the_sdk_works_again_by_itself(sandbox):
+def test_after_the_interpreter_was_killed_the_sdk_works_again_by_itself(sandbox, record_property):
     before = sandbox.services()
     got = sandbox.ctl("signal", "KILL", "interpreter")
     assert got.returncode == 0, got.stderr
-    sandbox.works_again()
+    record_property("measured", again(sandbox, "interpreter"))
     sandbox.wait_ready()
     after = sandbox.services()
     assert after["interpreter"]["pid"] != before["interpreter"]["pid"]
