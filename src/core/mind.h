@@ -30,6 +30,7 @@
 
 /* What has been heard and is not digested, in the order in which it is digested. */
 enum rv_fact {
+	RV_FACT_CALM, /* pause or stop: a replacement under way is not wanted any more, whatever has been answered */
 	RV_FACT_ADOPTED,
 	RV_FACT_SPAWNED,
 	RV_FACT_SPAWN_FAILED,
@@ -41,7 +42,6 @@ enum rv_fact {
 	RV_FACT_QUITS, /* it said that it is stopping */
 	RV_FACT_RECREATE, /* a permitted report of loss */
 	RV_FACT_INFORM, /* the variables have changed */
-	RV_FACT_CALM, /* pause or stop: a replacement under way is not wanted any more */
 	RV_FACT_EXITED,
 	RV_FACT_GONE,
 	RV_FACT_DUE,
