@@ -31,7 +31,7 @@ struct service {
 	const struct reeve_plugin *plugin;
 	struct reeve_value values[16];
 	struct reeve_turn t;
-	max_align_t self[512];
+	max_align_t self[65536]; /* the most that a plugin may ask for */
 	unsigned char memo[REEVE_MEMO];
 	char arena[REEVE_ARENA] __attribute__((aligned(16)));
 };
