@@ -66,19 +66,25 @@ static void put_words(const struct sheet *p, const char *const *words)
 }
 
 /* Names only: values of environment variables never leave. */
-static void put_env_names(struct rv_buf *to, const struct rv_service *s)
+static void put_env_names(struct rv_buf *to, const struct rv_conf *conf, const struct rv_service *s)
 {
+	struct rv_arena arena = {0};
+	struct rv_environ all;
+
+	rv_conf_environ(s, conf->variables, &arena, &all);
 	rv_json_key(to, "environment");
 	RV_JSON_LIT(to, "[");
-	for (size_t i = 0; s->env && s->env[i]; i++) {
+	for (size_t i = 0; all.list && all.list[i]; i++) {
 		if (i)
 			RV_JSON_LIT(to, ",");
-		rv_json_strn(to, s->env[i], strcspn(s->env[i], "="));
+		rv_json_strn(to, all.list[i], strcspn(all.list[i], "="));
 	}
 	RV_JSON_LIT(to, "]");
+	rv_arena_fini(&arena);
 }
 
-static void put_process(const struct sheet *p, const struct rv_service *s)
+static void put_process(
+	const struct sheet *p, const struct rv_conf *conf, const struct rv_service *s)
 {
 	rv_json_key(p->to, "argv");
 	put_words(p, s->argv);
@@ -90,7 +96,7 @@ static void put_process(const struct sheet *p, const struct rv_service *s)
 	put_words(p, s->groups);
 	rv_json_key(p->to, "working_dir");
 	put_masked(p, s->working_dir ? s->working_dir : "/");
-	put_env_names(p->to, s);
+	put_env_names(p->to, conf, s);
 }
 
 static void put_dependencies(
@@ -410,7 +416,7 @@ void rv_verb_put_planned(
 	put_masked(&p, s->summary);
 	put_bool(to, "enabled", s->enabled);
 	put_bool(to, "essential", s->essential);
-	put_process(&p, s);
+	put_process(&p, conf, s);
 	put_dependencies(to, conf, s);
 	put_parts(to, conf, s);
 	put_sockets(&p, s);

@@ -1,6 +1,7 @@
 """What a sandbox is created with: sources, checks, who receives what, and changes while it runs."""
 import json
 import os
+import socket
 import subprocess
 
 import pytest
@@ -415,6 +416,7 @@ def test_names_and_sources_are_listed_and_values_only_on_demand_and_in_no_log(re
         shown.append(s.r.ctl(*words).stdout)
     assert all(shown) and not [text for text in shown if MARKER in text]
     assert "FLAVOUR (create)" in s.r.ctl("plan").stdout
+    assert "B" in json.loads(s.r.ctl("--json", "plan").stdout)["services"][0]["environment"]
     assert "A, B" in s.r.stderr and MARKER not in s.r.stderr + s.r.log("taker")
     mine = {v["name"]: v for v in json.loads(s.r.ctl("--json", "env", "--show-values", "taker").stdout)["variables"]}
     assert (mine["FLAVOUR"]["source"], mine["OWN"]["source"], mine["TASTES_OF"]["source"], mine["HOME"]["source"]) == (
@@ -449,3 +451,40 @@ def test_a_reload_goes_by_the_variables_of_now(reeve, tmp_path):
     got = s.r.ctl("reload")
     assert got.returncode == 1 and "given A, but no service can take" in got.stdout + got.stderr, got
     assert s.r.service("taker")["pid"] == pid
+
+
+ADOPTS = """
+services:
+  s: {plugin: %s, command: [/bin/sleep, "1000"], ports: [%d], if-running: adopt, ready: {tcp: %d}%s}
+  taker: {plugin: taker}
+"""
+
+
+@pytest.fixture
+def stranger():
+    """A listener that is there before reeve."""
+    port = harness.free_port()
+    p = subprocess.Popen(["/usr/bin/python3", "-m", "http.server", "-b", "127.0.0.1", str(port)], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def listens():
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", port)) == 0
+
+    harness.until("the stranger", listens)
+    yield port
+    p.kill()
+    p.wait()
+
+
+def test_whom_reeve_has_not_started_is_told_nothing_and_that_is_an_error(reeve, tmp_path, stranger):
+    s = Stage(reeve, tmp_path, {"A": "1"}, graph=ADOPTS % ("taker", stranger, stranger, "") + "%(taker).0s%(dir).0s", wait=False)
+    assert s.r.wait() == 10
+    assert "s: cannot adopt who listens on port %d" % stranger in s.r.stderr
+    # without variables it is adopted; none can be set then
+    for plugin, more in (("taker", ""), ("exec", ", on-environment-change: restart")):
+        s = Stage(reeve, tmp_path, graph=ADOPTS % (plugin, stranger, stranger, more) + "%(taker).0s%(dir).0s")
+        s.r.wait_state("s", "adopted")
+        got = s.set("A=1")
+        assert got.returncode == 1 and "s was adopted" in got.stderr, got
+        assert s.r.term() == 0
