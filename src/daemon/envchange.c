@@ -55,7 +55,18 @@ static void blame(struct rv_engine *g, rv_id id, const char *why)
 	rv_buf_fmt(to, "%s%s: %s", to->len ? "; " : "", rv_pump_name(g, id), why);
 }
 
-/* Reasons may repeat values of both sets. */
+void rv_env_hide(const struct rv_engine *g, const char *text, struct rv_buf *to)
+{
+	const struct rv_envset *other = g->change ? g->change->other : NULL;
+	struct rv_buf half = {0};
+
+	if (g->world.set->mask)
+		rv_mask_add(g->world.set->mask, text, other ? &half : to);
+	if (other && other->mask)
+		rv_mask_add(other->mask, rv_buf_text(&half), to);
+	rv_buf_fini(&half);
+}
+
 void rv_env_refused(struct rv_engine *g, rv_id id, const char *why)
 {
 	if (g->change)

@@ -35,6 +35,8 @@ void rv_env_begin(struct rv_engine *g);
 void rv_env_turn(struct rv_engine *g);
 /* TOLD has come. */
 void rv_env_told(struct rv_engine *g, const struct rv_action *a);
+/* Appends text with *** for the values of the set in force and, while it is being changed, of the other one. There is a set. */
+void rv_env_hide(const struct rv_engine *g, const char *text, struct rv_buf *to);
 /* Why the hook update of a service did not end well. */
 void rv_env_refused(struct rv_engine *g, rv_id id, const char *why);
 void rv_env_end(struct rv_engine *g);

@@ -54,13 +54,9 @@ static void note(const struct rv_engine *g, const struct rv_hands *h, char **to,
 {
 	struct rv_buf shown = {0};
 
-	if (!g->world.set) {
-		rv_given_note(h, to, text);
-		return;
-	}
-	if (g->world.set->mask)
-		rv_mask_add(g->world.set->mask, text, &shown);
-	rv_given_note(h, to, rv_buf_text(&shown));
+	if (g->world.set)
+		rv_env_hide(g, text, &shown);
+	rv_given_note(h, to, g->world.set ? rv_buf_text(&shown) : text);
 	rv_buf_fini(&shown);
 }
 

@@ -66,8 +66,11 @@ static enum reeve_next update(void *self, struct reeve_turn *t)
 	}
 	if (!is_ordered(t, "refuse") && !is_ordered(t, "retry"))
 		return REEVE_OK;
-	/* as an answer may that repeats what it was asked */
-	t->why = reeve_fmt(t, "it does not want %s", t->variable_count ? t->variables[0] : "none");
+	/* as an answer may that repeats what it was asked, now and the time before */
+	t->why = reeve_fmt(t, "it does not want %s, and had %s",
+		t->variable_count ? t->variables[0] : "none",
+		t->memo[0] ? (const char *)t->memo : "none");
+	snprintf((char *)t->memo, REEVE_MEMO, "%s", t->variable_count ? t->variables[0] : "");
 	return is_ordered(t, "refuse") ? REEVE_FAIL : REEVE_RETRY;
 }
 
