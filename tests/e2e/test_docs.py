@@ -101,13 +101,15 @@ def test_the_words_of_the_command_line_are_those_of_the_manual(program, manual):
     assert got.returncode == 0 and "usage" in got.stdout + got.stderr
     helped = set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", got.stdout + got.stderr))
     table = set(re.findall(r'= \{"([a-z-]+)", (?:\'.\'|0),', read("src", "ctl", "words.c"))) if program == "reevectl" else set()
-    taken = table | set(re.findall(r'"--([a-z][a-z-]+)"', read("src", "daemon", "main.c")))
+    # The word by which reeve starts its own plugin host is nobody's to write.
+    ours = set(re.findall(r'"--([a-z][a-z-]+)"', read("src", "daemon", "main.c"))) - {"plugin-host"}
+    taken = table if program == "reevectl" else ours
     # Words of a manual are those of its synopsis and of its lists; those of other programs stand in the running text.
     lines = re.findall(r"^\.(?:It|Op|Nm|Oo|Ic|Cm|Fl) .*", page(manual), re.M)
     documented = set(re.findall(r"Fl (?:Fl |-)([a-z][a-z-]+)", "\n".join(lines)))
     assert len(documented) > 5
-    assert sorted((helped | table) - documented - {"version", "help"}) == []
-    assert sorted(documented - helped - taken) == []
+    assert sorted((helped | taken) - documented - {"version", "help"}) == []
+    assert sorted(documented - helped - table - ours) == []
 
 
 # ---- the plugin header and error codes (R-130) -----------------------------------------------------------------------
