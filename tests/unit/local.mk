@@ -48,12 +48,16 @@ tests_unit_listen_SOURCES = tests/unit/listen.c
 tests_unit_listen_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
-check_PROGRAMS += tests/unit/place
+check_PROGRAMS += tests/unit/place tests/unit/mainpid
 tests_unit_place_SOURCES = tests/unit/place.c
 tests_unit_place_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_place_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
-TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen tests/unit/place
+tests_unit_mainpid_SOURCES = tests/unit/mainpid.c
+tests_unit_mainpid_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_mainpid_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+	$(CMOCKA_LIBS) $(EV_LIBS)
+TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen tests/unit/place tests/unit/mainpid
 endif
 
 if HAVE_CMOCKA
