@@ -41,5 +41,7 @@ int rv_show_reload(const struct rv_words *w, const cJSON *result)
 	print_list("restarted with these", rv_field(result, "restarted"));
 	print_list("adjusted", rv_field(result, "adjusted"));
 	printf("unchanged: %.0f\n", rv_field_number(result, "unchanged"));
+	if (w->dry_run)
+		printf("all this would come of a reload; nothing was done\n");
 	return rv_show_results(w, result);
 }

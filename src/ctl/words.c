@@ -26,6 +26,7 @@ enum option {
 	O_GENERATION,
 	O_LINES,
 	O_FOLLOW,
+	O_DRY_RUN,
 	O_READY,
 	O_STOPPED,
 	O_EXITED,
@@ -62,6 +63,7 @@ static const struct {
 		CHANGE | LOSS | WAIT | V(RV_VERB_SIGNAL) | PAUSE},
 	[O_LINES] = {"lines", 'n', "a number, or all", V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
 	[O_FOLLOW] = {"follow", 'f', NULL, V(RV_VERB_LOGS) | V(RV_VERB_EVENTS)},
+	[O_DRY_RUN] = {"dry-run", 0, NULL, RELOAD},
 	[O_READY] = {"ready", 0, NULL, WAIT},
 	[O_STOPPED] = {"stopped", 0, NULL, WAIT},
 	[O_EXITED] = {"exited", 0, NULL, WAIT},
@@ -207,6 +209,7 @@ static bool read_value(struct rv_words *w, enum option o, char *v)
 	case O_ALL:
 	case O_NO_WAIT:
 	case O_FOLLOW:
+	case O_DRY_RUN:
 	case O_READY:
 	case O_STOPPED:
 	case O_EXITED:
@@ -239,6 +242,7 @@ static bool read_flag(struct rv_words *w, enum option o)
 	case O_NO_WAIT: w->no_wait = true; break;
 	case O_FOLLOW: w->follow = true; break;
 	case O_IF_LOST: w->if_lost = true; break;
+	case O_DRY_RUN: w->dry_run = true; break;
 	case O_READY: return read_until(w, RV_RPC_UNTIL_READY);
 	case O_STOPPED: return read_until(w, RV_RPC_UNTIL_STOPPED);
 	case O_EXITED: return read_until(w, RV_RPC_UNTIL_EXITED);
@@ -476,6 +480,10 @@ static void put_params(const struct rv_words *w, struct rv_buf *to)
 	if (w->has_lines) {
 		put_key(to, &first, "lines");
 		rv_json_int(to, w->lines);
+	}
+	if (w->dry_run) {
+		put_key(to, &first, "dry_run");
+		rv_json_bool(to, true);
 	}
 	if (w->follow) {
 		put_key(to, &first, "follow");

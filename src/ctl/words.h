@@ -26,7 +26,7 @@ struct rv_words {
 	bool has_verb;
 	const char *socket;
 	bool json, help, version;
-	bool all, no_wait, follow, if_lost;
+	bool all, no_wait, follow, if_lost, dry_run;
 	bool has_timeout, has_generation, has_until, has_lines;
 	rv_time timeout; /* ns */
 	uint64_t generation;

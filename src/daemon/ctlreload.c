@@ -141,6 +141,21 @@ static void put_begun(struct rv_conn *c, const struct rv_request *r,
 	rv_rpc_end(out);
 }
 
+static void foresee(struct rv_conn *c, const struct rv_request *r)
+{
+	struct rv_control *k = c->control;
+	struct rv_complaints found = {0};
+	struct rv_replacing what;
+	struct rv_reload *would = rv_engine_foresee(k->engine, k->load, &found, &what);
+
+	if (would)
+		put_begun(c, r, &found, &what);
+	else
+		put_refused(c, r, &found);
+	rv_reload_destroy(would);
+	rv_complaints_fini(&found);
+}
+
 void rv_verb_reload(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_control *k = c->control;
@@ -158,6 +173,10 @@ void rv_verb_reload(struct rv_conn *c, const struct rv_request *r)
 	}
 	if (!r->quiet)
 		rv_conn_flush(c); /* what was asked before this waits for no plugin */
+	if (r->dry_run) {
+		foresee(c, r);
+		return;
+	}
 	if (!rv_engine_reload(k->engine, k->load, &found, &what)) {
 		put_refused(c, r, &found);
 	} else if (r->no_wait || !(w = create(c, r))) {

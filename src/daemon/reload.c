@@ -108,6 +108,26 @@ static bool allocate(const struct rv_engine *g, struct rv_reload *r)
 		rv_reaper_grow(g->world.reaper, r->slots);
 }
 
+/* Who stands on what runs and has to leave: down the edges of the plan in force, dependencies first. */
+static void foresee_swept(const struct rv_engine *g, struct rv_reload *r)
+{
+	const struct rv_plan *p = g->plan;
+
+	for (size_t i = 0; i < p->present; i++) {
+		rv_id id = p->order[i];
+		const struct rv_node *n = &p->node[id];
+
+		for (uint32_t k = n->first_edge; k < n->first_edge + n->edge_count; k++) {
+			const struct rv_edge *e = &p->edges[k];
+
+			if (e->kind == RV_NEEDS && n->on_loss != RV_LOSS_KEEP && r->ran[id] &&
+				!rv_reload_is_leaving(r, id) && r->ran[e->on] &&
+				(rv_reload_is_leaving(r, e->on) || r->swept[e->on]))
+				r->swept[id] = true;
+		}
+	}
+}
+
 static bool prepare_one(struct rv_engine *g, struct rv_reload *r, rv_id id, struct rv_err *e)
 {
 	const struct rv_service *s = &r->conf->services[id];
@@ -133,8 +153,6 @@ static bool prepare(struct rv_engine *g, struct rv_reload *r, struct rv_complain
 	for (rv_id id = 0; id < r->slots; id++) {
 		struct rv_err e;
 
-		if (id < g->slots)
-			r->ran[id] = rv_reload_is_up(rv_core_look(g->core, id).state);
 		if (!r->conf->services[id].name || prepare_one(g, r, id, &e))
 			continue;
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
@@ -153,6 +171,9 @@ static struct rv_reload *create(
 	rv_hostlink_loaded(g->world.host);
 	if (r && r->conf && allocate(g, r)) {
 		rv_plan_diff(g->plan, r->conf->plan, r->change);
+		for (rv_id id = 0; id < g->slots; id++)
+			r->ran[id] = rv_reload_is_up(rv_core_look(g->core, id).state);
+		foresee_swept(g, r);
 		return r;
 	}
 	if (!c->errors)
@@ -215,6 +236,16 @@ static void say_complaints(const struct rv_complaints *c)
 		rv_say(RV_ERROR, NULL,
 			"not reloaded: %zu error%s in the configuration; all runs on as it was",
 			c->errors, c->errors == 1 ? "" : "s");
+}
+
+struct rv_reload *rv_engine_foresee(struct rv_engine *g, const struct rv_load *files,
+	struct rv_complaints *c, struct rv_replacing *what)
+{
+	struct rv_reload *r = create(g, files, c);
+
+	if (r)
+		*what = told(g, r);
+	return r;
 }
 
 bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,

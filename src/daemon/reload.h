@@ -16,15 +16,20 @@ struct rv_replacing {
 	bool given_up; /* a later one takes its place; nothing of what follows comes */
 	const struct rv_conf *before, *now;
 	const uint8_t *change; /* enum rv_change, by slot */
-	/* By slot: it was stopped only because it stands on what changed, or was removed; known in phase two. */
+	/* By slot: it is stopped only because it stands on what is changed or removed. Foreseen; in phase two as it was. */
 	const bool *swept;
 	size_t slots;
 };
 
-/* Reads the files again. What is wrong with them is logged, too. True: phase one has begun, and *r is filled (but for `swept`) until the engine runs again; watchers
+/* Reads the files again. What is wrong with them is logged, too. True: phase one has begun, and *r is filled until the engine runs again; watchers
    are told (rv_watcher.replacing) just before phase two, while both confs are there. False: `c` has an error, and nothing has
    changed. Not while reeve closes. It takes as long as plugins need to be asked, at most some seconds. */
 bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,
 	struct rv_replacing *r);
+/* The same files, and what would come of them; nothing is bound, opened or changed. NULL: `c` has an error. *r holds until it is
+   destroyed, which is before the engine runs again. */
+struct rv_reload *rv_engine_foresee(struct rv_engine *g, const struct rv_load *files,
+	struct rv_complaints *c, struct rv_replacing *r);
+void rv_reload_destroy(struct rv_reload *r); /* NULL is fine */
 
 #endif

@@ -33,9 +33,7 @@ static inline bool rv_reload_is_up(enum rv_state s)
 	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY || s == RV_ADOPTED;
 }
 
-/* reload.c. NULL is fine. */
-void rv_reload_destroy(struct rv_reload *r);
-/* Tells all watchers. */
+/* reload.c. Tells all watchers. */
 void rv_reload_tell(struct rv_engine *g, const struct rv_reload *r, bool given_up);
 
 #endif

@@ -102,6 +102,7 @@ struct rv_request {
 	bool no_wait;
 	bool follow;
 	bool if_lost;
+	bool dry_run; /* reload */
 	bool has_timeout;
 	bool has_generation;
 	rv_time timeout; /* ns */

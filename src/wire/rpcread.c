@@ -178,6 +178,7 @@ enum param {
 	P_UNTIL,
 	P_LINES,
 	P_FOLLOW,
+	P_DRY_RUN,
 	P_OPTIONS,
 	P_ENVIRONMENT,
 	P_REPLACE,
@@ -196,6 +197,7 @@ static const char *const param_names[P_COUNT] = {
 	[P_UNTIL] = "until",
 	[P_LINES] = "lines",
 	[P_FOLLOW] = "follow",
+	[P_DRY_RUN] = "dry_run",
 	[P_OPTIONS] = "options",
 	[P_ENVIRONMENT] = "environment",
 	[P_REPLACE] = "replace",
@@ -219,7 +221,7 @@ static const unsigned verb_params[RV_VERB_COUNT] = {
 	[RV_VERB_SIGNAL] = BIT(P_NAMES) | BIT(P_SIGNAL) | BIT(P_GENERATION),
 	[RV_VERB_PAUSE] = BIT(P_NAMES) | BIT(P_GENERATION),
 	[RV_VERB_RESUME] = BIT(P_NAMES) | BIT(P_GENERATION),
-	[RV_VERB_RELOAD] = BIT(P_NO_WAIT) | BIT(P_TIMEOUT),
+	[RV_VERB_RELOAD] = BIT(P_NO_WAIT) | BIT(P_TIMEOUT) | BIT(P_DRY_RUN),
 	[RV_VERB_ENV] = BIT(P_NAMES) | BIT(P_TIMEOUT) | BIT(P_ENVIRONMENT) | BIT(P_REPLACE) |
 		BIT(P_SHOW_VALUES),
 	[RV_VERB_LOGS] = BIT(P_NAMES) | BIT(P_LINES) | BIT(P_FOLLOW),
@@ -237,6 +239,7 @@ static bool read_param(
 	case P_NO_WAIT: return read_bool(item, &r->no_wait, e);
 	case P_FOLLOW: return read_bool(item, &r->follow, e);
 	case P_IF_LOST: return read_bool(item, &r->if_lost, e);
+	case P_DRY_RUN: return read_bool(item, &r->dry_run, e);
 	case P_SIGNAL: return read_signal(item, r, e);
 	case P_UNTIL: return read_until(item, r, e);
 	case P_OPTIONS: return read_options(item, r, e);

@@ -71,10 +71,13 @@ def test_what_is_the_same_keeps_its_life_and_the_rest_is_brought_to_what_the_fil
                     service("on-changed", SLEEP, "needs: [changed]"), service("idle", SLEEP, "startup: disabled")))
     r.wait_ready()
     before = lives(r)
-    status, answer = reload(r, graph(
-        service("same", SLEEP), service("tuned", SLEEP, "restart: {on: always, delay: 1s}"),
-        service("changed", "command: [/bin/sleep, '1001']"), service("on-changed", SLEEP, "needs: [changed]"),
-        service("new", SLEEP, "needs: [same]"), service("idle", "command: [/bin/sleep, '7']", "startup: disabled")))
+    text = graph(service("same", SLEEP), service("tuned", SLEEP, "restart: {on: always, delay: 1s}"),
+                 service("changed", "command: [/bin/sleep, '1001']"), service("on-changed", SLEEP, "needs: [changed]"),
+                 service("new", SLEEP, "needs: [same]"), service("idle", "command: [/bin/sleep, '7']", "startup: disabled"))
+    _, foreseen = reload(r, text, "--dry-run")
+    assert lives(r) == before
+    status, answer = reload(r)
+    assert changes(foreseen) == changes(answer)
     assert (status, answer["ok"], answer["errors"]) == (0, True, 0)
     assert changes(answer) == {"added": ["new"], "removed": ["gone"], "changed": ["changed", "idle"],
                                "restarted": ["on-changed"], "adjusted": ["tuned"]}
@@ -105,8 +108,9 @@ def test_a_changed_service_is_stopped_after_its_dependents_and_started_before_th
     r = reeve(text("a"))
     r.wait_ready()
     r.write("order", "")
-    status, answer = reload(r, text("b"))
-    assert status == 0 and changes(answer) == {"changed": ["base"], "restarted": ["mid", "top"]}
+    foreseen = reload(r, text("b"), "--dry-run")[1]
+    status, answer = reload(r)
+    assert status == 0 and changes(answer) == changes(foreseen) == {"changed": ["base"], "restarted": ["mid", "top"]}
     assert r.read("order").split() == ["-top", "-mid", "-base", "+base", "+mid", "+top"]
     assert r.term() == 0
 
@@ -564,6 +568,20 @@ def test_what_is_paused_stopped_or_failed_by_name_stays_so(reeve):
     assert s["d"]["state"] == "failed" and s["e"]["state"] == "ready"
     assert r.ctl("start", "b").returncode == 0
     assert r.ctl("resume", "a").returncode == 0
+
+
+def test_the_command_that_reeve_was_started_with_stays_and_hup_is_its_own(reeve):
+    main = "trap 'echo hup >>heard' HUP; trap 'exit 7' TERM; while :; do sleep 0.05; done"
+    r = reeve(graph(service("a", SLEEP)), args=["--", "/bin/sh", "-c", main])
+    r.wait_ready()
+    before = lives(r)
+    status, answer = reload(r, graph(service("b", SLEEP)))
+    assert status == 0 and changes(answer) == {"added": ["b"], "removed": ["a"], "adjusted": ["main"]}  # it stands on all others
+    assert lives(r)["main"] == before["main"]
+    r.signal(signal.SIGHUP)
+    r.wait_text("hup", "heard")
+    assert r.stderr.count("reloading the configuration") == 1
+    assert r.term() == 7
 
 
 # ---- many, quickly, at any moment -----------------------------------------------------------------------------------
