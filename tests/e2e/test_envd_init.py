@@ -249,18 +249,18 @@ def test_it_obeys_an_earlier_end_of_the_service(envd):  # R-49
 
 
 def test_it_obeys_an_earlier_end_of_the_request(envd):  # R-49
-    r = envd("init_hang=1", options={"init-timeout": "60s"}, timeout="60s")
+    """The way back has its own bound, here that of the one attempt."""
+    r = envd("init_hang", options={"init-timeout": "2s", "init-attempts": 1}, timeout="60s")
     r.wait_ready()
     began = time.monotonic()
     got = r.ctl("env", "set", "A=" + MARK, "--timeout", "50ms")
-    assert got.returncode in (1, 6) and "envd: it has not answered in time" in got.stderr, got.stderr
+    assert got.returncode in (1, 6), got.stderr
+    assert re.search(r"envd: (it has not answered in time|.* no answer within \d{1,3}ms)", got.stderr), got.stderr
     assert time.monotonic() - began < 8 * harness.SLACK
     assert r.service("envd")["state"] == "ready"
     assert envs(r) == {}
-    assert r.ctl("env", "set", "B=1").returncode == 0
-    assert envs(r) == {"B": "1"}
     assert r.term() == 0
-    assert MARK not in r.stderr
+    assert MARK not in r.stderr + got.stderr
 
 
 def test_one_that_hangs_for_ever_is_told_with_what_could_not_be_undone(envd):  # R-49

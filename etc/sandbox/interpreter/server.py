@@ -3,7 +3,8 @@
     uvicorn server:app --app-dir .../interpreter --fd 3
 
 GET /health, GET|POST /contexts, POST /contexts/{id}/restart, DELETE /contexts/{id}, POST /execute (a stream of JSON lines),
-and POST /envs {"envVars": {...}}, by which whoever started us tells the sandbox's variables, and tells them anew.
+and POST /envs {"envVars": {...}}, by which whoever started us tells the sandbox's variables, and tells them anew (nobody is
+asked who he is: who can reach us can run cells, and set variables there).
 It knows Python only. /health answers "OK" only when the default context exists, so it proves the way to a kernel.
 
 Settings, from the environment:
