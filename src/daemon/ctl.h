@@ -125,12 +125,13 @@ void rv_verb_plugins(struct rv_conn *c, const struct rv_request *r);
 void rv_verb_put_planned(
 	struct rv_buf *to, const struct rv_mask *mask, const struct rv_conf *conf, rv_id id);
 
-/* ctlwait.c */
+/* ctlchange.c */
 void rv_wait_change(struct rv_conn *c, const struct rv_request *r); /* start, stop, restart */
 /* Not stale, and not while reeve closes; false: that is answered. */
 bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first);
 /* Pushes the change, and answers when it is through. False: that it could not is answered. */
 bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n);
+/* ctlwait.c */
 /* How long the request may wait at most. */
 rv_time rv_wait_bound(const struct rv_control *k, const struct rv_request *r);
 /* A reload is about to be through: answers when all of `ids` are up that are to be. head: members in front of those of the

@@ -1,188 +1,19 @@
-/* The methods that wait for a result: start, stop, restart, recreate, wait. See ctl.h.
+/* Who waits for a result: the method wait, and those that change something (ctlchange.c, ctlreload.c). See ctl.h.
  *
  * A change is pushed to the engine and judged from the next turn on, when the core has seen it: each time that
  * something changed, every service of the request is looked at until it is where it shall be, or cannot get
  * there any more. A client that leaves takes its waiting with it, and nothing else. */
 #include "daemon/control.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "daemon/capture.h"
-#include "daemon/ctl.h"
-#include "daemon/ctljudge.h"
+#include "daemon/ctlwaits.h"
 #include "daemon/reload.h"
-#include "wire/json.h"
 
 #define PRESET_TIMEOUT (60 * RV_SEC) /* and what the services' own bounds add to it */
 #define MAX_TIMEOUT    (600 * RV_SEC)
-#define TAIL_LINES     8 /* of stderr, with a failure */
-#define TAIL_BYTES     2048
 #define SCAN_MAX       64 /* with more services than this, a wait looks at the first open one only */
-
-struct rv_wait {
-	struct rv_wait *next;
-	struct rv_conn *conn;
-	enum rv_aim aim;
-	bool whole; /* the sandbox, not named services: boot must be decided too */
-	bool quiet; /* a notification */
-	bool no_wait; /* answered as soon as the core has seen it */
-	unsigned born; /* loop turn of the request */
-	ev_timer timer;
-	char id[RV_RPC_ID_MAX];
-	struct rv_buf head; /* members in front of the others */
-	size_t count;
-	struct rv_entry entries[];
-};
-
-/* wait --ready without names */
-static bool is_of_sandbox(const struct rv_wait *w)
-{
-	return w->whole && w->aim == RV_AIM_READY;
-}
-
-/* --- answers ----------------------------------------------------------------------------------- */
-
-static const char *note(const struct rv_wait *w, const struct rv_entry *e)
-{
-	if (e->was_adopted && w->aim == RV_AIM_STOP)
-		return "reeve did not start it: it runs on, and is not watched any more";
-	if (!e->was_there)
-		return "";
-	return w->aim == RV_AIM_STOP ? "it was not running" : "it was running already";
-}
-
-/* A change that has not reached it: the life of before is as it was. */
-static bool is_untouched(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v)
-{
-	return (w->aim == RV_AIM_STOP || w->aim == RV_AIM_RESTART) &&
-		v->look.generation == e->before &&
-		(v->look.state == RV_READY || v->look.state == RV_UNHEALTHY);
-}
-
-static void explain(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v,
-	char *to, size_t size)
-{
-	const char *why = rv_why_text(v->look.why);
-
-	if (e->outcome == RV_DONE_OK)
-		snprintf(to, size, "%s", note(w, e));
-	else if (e->outcome == RV_DONE_TIMEOUT && is_untouched(w, e, v))
-		snprintf(to, size, "its turn to stop has not come yet");
-	else if (v->look.state == RV_ADOPTED)
-		snprintf(to, size,
-			"reeve did not start it, and never signals what it did not start");
-	else if (w->conn->admin && v->detail && *v->detail)
-		snprintf(to, size, "%s", v->detail);
-	else if (v->look.state == RV_WAITING && v->other)
-		snprintf(to, size, "waits for %s", v->other);
-	else if (*why && v->other)
-		snprintf(to, size, "%s: %s", why, v->other);
-	else if (!*why && v->look.state == RV_STOPPED)
-		snprintf(to, size, "nothing asked for it to run");
-	else
-		snprintf(to, size, "%s", why);
-}
-
-static void last_words(struct rv_engine *g, rv_id id, struct rv_buf *to)
-{
-	struct rv_capture *c = rv_engine_capture(g, id);
-
-	if (c)
-		rv_capture_tail(c, TAIL_LINES, TAIL_BYTES, true, to);
-}
-
-/* Its slot may be another's by now. */
-static void put_gone(struct rv_wait *w, const struct rv_entry *e)
-{
-	const struct rv_rpc_result r = {
-		.name = e->gone,
-		.outcome = e->outcome,
-		.state = RV_STOPPED,
-		.why = "a reload has removed it: it is not in the configuration any more",
-	};
-
-	rv_rpc_put_result(&w->conn->output, &r);
-}
-
-/* A change was handed to the core, which may have done a part of it; another life may have begun since. */
-static unsigned marks_of(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v)
-{
-	return (w->aim < RV_AIM_READY ? RV_MARK_UNSAFE : 0u) |
-		(v->look.generation != e->before ? RV_MARK_STALE : 0u);
-}
-
-static void put_entry(struct rv_wait *w, const struct rv_entry *e)
-{
-	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
-	struct rv_rpc_loss loss = {0};
-	struct rv_buf tail = {0};
-	char why[1200];
-	struct rv_rpc_result r = {
-		.name = v.name,
-		.outcome = e->outcome,
-		.state = v.look.state,
-		.generation = v.look.generation,
-		.pid = v.pid,
-		.why = why,
-	};
-
-	if (w->aim == RV_AIM_RECREATE)
-		rv_recreate_explain(w->conn->control->engine, e, &v, &loss, why, sizeof(why));
-	else
-		explain(w, e, &v, why, sizeof(why));
-	r.loss = w->aim == RV_AIM_RECREATE ? &loss : NULL;
-	r.marks = marks_of(w, e, &v);
-	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim < RV_AIM_READY &&
-		v.look.state != RV_READY)
-		last_words(w->conn->control->engine, e->id, &tail);
-	r.tail = tail.data;
-	r.tail_len = tail.len;
-	rv_rpc_put_result(&w->conn->output, &r);
-	rv_buf_fini(&tail);
-}
-
-static void answer(struct rv_wait *w)
-{
-	struct rv_engine *g = w->conn->control->engine;
-	struct rv_buf *out = &w->conn->output;
-	bool ok = true, first = true;
-
-	if (w->quiet)
-		return;
-	rv_rpc_begin(out, w->id);
-	RV_JSON_LIT(out, "{");
-	rv_buf_add(out, rv_buf_text(&w->head), w->head.len);
-	rv_buf_str(out, w->head.len ? ",\"services\":[" : "\"services\":[");
-	for (size_t i = 0; i < w->count; i++) {
-		const struct rv_entry *e = &w->entries[i];
-		bool good = e->outcome == RV_DONE_OK || (w->no_wait && e->outcome == RV_DONE_YET);
-
-		ok &= good;
-		if (w->whole && good)
-			continue; /* of a whole sandbox only what is missing is of interest */
-		if (!first)
-			RV_JSON_LIT(out, ",");
-		first = false;
-		if (e->gone)
-			put_gone(w, e);
-		else
-			put_entry(w, e);
-	}
-	if (is_of_sandbox(w))
-		ok &= rv_engine_whole(g) != RV_WHOLE_NOT_READY;
-	RV_JSON_LIT(out, "],");
-	if (is_of_sandbox(w))
-		rv_why_put_sandbox(g, out);
-	RV_JSON_LIT(out, "\"boot\":");
-	rv_json_str(out, rv_boot_name(rv_engine_boot(g)));
-	RV_JSON_LIT(out, ",\"ok\":");
-	rv_json_bool(out, ok);
-	RV_JSON_LIT(out, "}");
-	rv_rpc_end(out);
-}
 
 static void forget(struct rv_wait *w)
 {
@@ -203,7 +34,7 @@ static void conclude(struct rv_wait *w)
 {
 	struct rv_conn *c = w->conn;
 
-	answer(w);
+	rv_wait_answer(w);
 	forget(w);
 	rv_conn_flush(c);
 	if (c->ended || c->refused) /* this may have been all that it stayed for */
@@ -215,7 +46,7 @@ static enum rv_rpc_outcome judge(const struct rv_wait *w, const struct rv_entry 
 {
 	struct rv_engine *g = w->conn->control->engine;
 
-	if (is_of_sandbox(w) && rv_engine_presence(g, e->id) != RV_LACKED)
+	if (rv_wait_is_of_sandbox(w) && rv_engine_presence(g, e->id) != RV_LACKED)
 		return RV_DONE_OK;
 	return rv_ctl_judge(g, w->aim, e);
 }
@@ -227,7 +58,8 @@ static bool look_at(struct rv_wait *w)
 	bool waits = w->aim >= RV_AIM_READY;
 	size_t open = 0;
 
-	if (is_of_sandbox(w) && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY && !rv_engine_closing(g))
+	if (rv_wait_is_of_sandbox(w) && rv_engine_boot(g) <= RV_BOOT_UNDER_WAY &&
+		!rv_engine_closing(g))
 		return false;
 	for (size_t i = 0; i < w->count; i++) {
 		struct rv_entry *e = &w->entries[i];
@@ -241,7 +73,7 @@ static bool look_at(struct rv_wait *w)
 				return false;
 			continue;
 		}
-		e->decided = !is_of_sandbox(w) || e->outcome != RV_DONE_OK;
+		e->decided = !rv_wait_is_of_sandbox(w) || e->outcome != RV_DONE_OK;
 		if (waits && e->outcome != RV_DONE_OK) {
 			/* a wait that cannot succeed ends; the others are told as they are */
 			for (i++; i < w->count; i++)
@@ -252,7 +84,7 @@ static bool look_at(struct rv_wait *w)
 	}
 	/* What a reload has added is not among them. */
 	return !open &&
-		(!is_of_sandbox(w) || rv_engine_closing(g) ||
+		(!rv_wait_is_of_sandbox(w) || rv_engine_closing(g) ||
 			rv_engine_whole(g) != RV_WHOLE_NOT_READY);
 }
 
@@ -361,8 +193,7 @@ static void wait_from_now(struct rv_wait *w, rv_time bound)
 	ev_timer_start(k->loop, &k->judge);
 }
 
-/* Takes what `ids` names and the request's bound; joins the list. */
-static struct rv_wait *wait_create(struct rv_conn *c, const struct rv_request *r, enum rv_aim aim,
+struct rv_wait *rv_wait_create(struct rv_conn *c, const struct rv_request *r, enum rv_aim aim,
 	const rv_id *ids, size_t count)
 {
 	struct rv_control *k = c->control;
@@ -451,89 +282,6 @@ void rv_wait_replacing(struct rv_control *k, const struct rv_replacing *r)
 		lose(w, r);
 }
 
-/* --all means what boot would start; restart and stop, what runs or is on its way. */
-static size_t keep_meant(struct rv_engine *g, enum rv_aim aim, rv_id *ids, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bool enabled = rv_engine_conf(g)->services[ids[i]].enabled;
-
-		if (aim == RV_AIM_START ? enabled
-					: aim == RV_AIM_STOP ||
-					!rv_ctl_is_idle(rv_engine_glance(g, ids[i]).state))
-			ids[kept++] = ids[i];
-	}
-	return kept;
-}
-
-static const struct {
-	enum rv_aim aim;
-	enum rv_event_kind event;
-} changes[RV_VERB_COUNT] = {
-	[RV_VERB_START] = {RV_AIM_START, RV_EV_START},
-	[RV_VERB_STOP] = {RV_AIM_STOP, RV_EV_STOP},
-	[RV_VERB_RESTART] = {RV_AIM_RESTART, RV_EV_RESTART},
-	[RV_VERB_RECREATE] = {RV_AIM_RECREATE, RV_EV_RECREATE},
-};
-
-bool rv_wait_may_change(struct rv_conn *c, const struct rv_request *r, rv_id first)
-{
-	if (r->has_generation && rv_verb_is_stale(c, r, first))
-		return false;
-	if (r->verb == RV_VERB_STOP || !rv_engine_closing(c->control->engine))
-		return true;
-	rv_verb_error(c, r, RV_RPC_REFUSED, "reeve is shutting down: nothing is started any more");
-	return false;
-}
-
-bool rv_wait_begin(struct rv_conn *c, const struct rv_request *r, const rv_id *ids, size_t n)
-{
-	struct rv_event e = {.kind = (uint8_t)changes[r->verb].event};
-
-	if (!wait_create(c, r, changes[r->verb].aim, ids, n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		e.id = ids[i];
-		/* a report binds the life that it is about; so much the core has to know */
-		e.generation = r->has_generation
-			? r->generation
-			: rv_engine_glance(c->control->engine, ids[i]).generation;
-		rv_engine_push(c->control->engine, &e);
-	}
-	return true;
-}
-
-void rv_wait_change(struct rv_conn *c, const struct rv_request *r)
-{
-	struct rv_engine *g = c->control->engine;
-	rv_id *ids;
-	size_t n;
-
-	if (!rv_verb_resolve(c, r, &ids, &n))
-		return;
-	if (r->all)
-		n = keep_meant(g, changes[r->verb].aim, ids, n);
-	if (!rv_wait_may_change(c, r, ids[0]) ||
-		(r->verb == RV_VERB_RECREATE && !rv_recreate_may(c, r, ids, n))) {
-		free(ids);
-		return;
-	}
-	if (r->options)
-		rv_give(c, r, ids[0]);
-	else if (rv_wait_begin(c, r, ids, n))
-		for (size_t i = 0; i < n; i++) {
-			if (r->verb == RV_VERB_RECREATE) {
-				rv_engine_reported(g, ids[i], c->uid);
-				continue; /* the options of the life that is lost are those of the next */
-			}
-			rv_engine_give_none(g, ids[i], changes[r->verb].event);
-			if (r->verb == RV_VERB_STOP)
-				rv_engine_stopped_by(g, ids[i], c->uid);
-		}
-	free(ids);
-}
-
 /* Of a whole sandbox: what must be ready for it to be. */
 static size_t keep_essential(struct rv_engine *g, rv_id *ids, size_t n)
 {
@@ -560,7 +308,7 @@ void rv_wait_wait(struct rv_conn *c, const struct rv_request *r)
 	if (!r->name_count && aim == RV_AIM_READY)
 		n = keep_essential(c->control->engine, ids, n);
 	if (!r->has_generation || !rv_verb_is_stale(c, r, ids[0]))
-		wait_create(c, r, aim, ids, n);
+		rv_wait_create(c, r, aim, ids, n);
 	free(ids);
 }
 
@@ -585,7 +333,7 @@ void rv_wait_end(struct rv_control *k)
 
 		next = w->next;
 		if (look_at(w)) {
-			answer(w);
+			rv_wait_answer(w);
 		} else if (!w->quiet) {
 			rv_rpc_fail(&e, RV_RPC_REFUSED, "reeve is shutting down");
 			e.marks = w->aim < RV_AIM_READY ? RV_MARK_UNSAFE : 0u;

@@ -89,6 +89,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctljudge.c src/daemon/ctljudge.h \
 	src/daemon/ctldoor.c \
 	src/daemon/ctlenv.c \
+	src/daemon/ctlanswer.c src/daemon/ctlchange.c \
 	src/daemon/ctlevents.c \
 	src/daemon/ctlgive.c \
 	src/daemon/ctlrecreate.c \
@@ -98,7 +99,7 @@ src_daemon_libdaemon_a_SOURCES += \
 	src/daemon/ctlreload.c \
 	src/daemon/ctlservice.c \
 	src/daemon/ctlsock.c src/daemon/ctlsock.h \
-	src/daemon/ctlwait.c \
+	src/daemon/ctlwait.c src/daemon/ctlwaits.h \
 	src/daemon/ctlwhy.c \
 	src/daemon/verbs.c
 
