@@ -90,7 +90,7 @@ enum rv_event_kind {
 	RV_EV_EXITED, /* the main process ended: exit */
 	RV_EV_GONE, /* nothing of the life is left (always after EXITED) */
 	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */
-	RV_EV_HEALTH, /* verdict of the HEALTH in flight */
+	RV_EV_HEALTH, /* verdict of the HEALTH in flight; RETRY: neither good nor bad, it could not be asked */
 	RV_EV_HOOK_DONE, /* hook and verdict */
 	/* words of the life itself (sd_notify) */
 	RV_EV_EXTEND, /* it needs `time` more from now on, for what it is at: its start, or a step of its stop */

@@ -244,8 +244,10 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 			break;
 		if (s->health == RV_OK)
 			healthy(t, s);
-		else
+		else if (s->health == RV_FAIL)
 			unhealthy(t, s);
+		else
+			schedule(t, s); /* it could not be asked: that says nothing of it */
 		break;
 	case RV_FACT_HOOK_DONE:
 		if (s->ask == RV_ASK_HOOK + RV_HOOK_UPDATE)

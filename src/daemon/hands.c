@@ -378,9 +378,21 @@ void rv_hands_proven(struct rv_hands *h)
 	h->prober = NULL;
 }
 
+/* The core takes no answer within the period for a bad one: what cannot be asked has to be told a little before. */
+static rv_time health_bound(rv_time wanted, rv_time period)
+{
+	rv_time spare = period / 10;
+
+	spare = spare > 100 * RV_MS ? 100 * RV_MS : spare < 5 * RV_MS ? 5 * RV_MS : spare;
+	if (period <= 20 * RV_MS)
+		spare = 0;
+	return wanted < period - spare ? wanted : period - spare;
+}
+
 bool rv_hands_health(struct rv_hands *h, struct rv_world *w, rv_time bound)
 {
 	const struct rv_check *check = h->service->health;
+	rv_time attempt;
 
 	if (!h->asks_health)
 		rv_hands_proven(h);
@@ -391,9 +403,8 @@ bool rv_hands_health(struct rv_hands *h, struct rv_world *w, rv_time bound)
 		return false;
 	h->asks_health = true;
 	h->waits = NULL;
-	rv_prober_attempt(h->prober,
-		check->attempt_timeout < bound ? check->attempt_timeout
-			: bound > 20 * RV_MS   ? bound - 5 * RV_MS
-					       : bound);
+	attempt = health_bound(check->attempt_timeout, bound);
+	rv_prober_patience(h->prober, bound - attempt - 2 * RV_MS);
+	rv_prober_attempt(h->prober, attempt);
 	return true;
 }

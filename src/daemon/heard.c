@@ -130,7 +130,9 @@ static void guest_probed(
 static void health_probed(
 	struct rv_engine *g, struct rv_hands *h, enum rv_verdict v, const char *why)
 {
-	if (v != RV_OK || (h->probe_why && *h->probe_why))
+	if (v != RV_OK)
+		v = h->prober && rv_prober_unsure(h->prober) ? RV_RETRY : RV_FAIL;
+	if (v == RV_FAIL || (v == RV_OK && h->probe_why && *h->probe_why))
 		note(g, h, &h->probe_why, v == RV_OK ? "" : why);
 	rv_pump_verdict(g, RV_EV_HEALTH, h->service->id, h->facts.generation, RV_HOOK_PROBE, v);
 }

@@ -246,7 +246,7 @@ static bool post_hook(struct rv_hostlink *h, struct rv_slot *s, rv_time left)
 
 void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
 {
-	rv_time left = a->deadline - rv_now();
+	rv_time now = rv_now(), left = a->deadline - now;
 	struct rv_err e;
 
 	rv_link_put(&h->asked, a);
@@ -265,6 +265,7 @@ void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a)
 	}
 	if (a->got ? post_got(h, rv_link_get(a), left) : post_hook(h, rv_link_slot(a), left)) {
 		a->flying = true;
+		h->sent = now;
 		return;
 	}
 	rv_link_answer(h, a, RV_FAIL, "cannot ask the plugin host: its configuration is too large");

@@ -298,6 +298,7 @@ void rv_link_on_end(void *arg, pid_t pid, rv_exit how)
 		rv_link_ask_again(h);
 		return;
 	}
+	h->died = rv_now();
 	rv_say(RV_WARN, a && !a->got ? h->conf->services[a->id].name : NULL, "%s", text);
 	if (a && !outside)
 		rv_link_answer(h, a, RV_FAIL, text);

@@ -1,4 +1,5 @@
-/* Whether the plugin host hangs: looked at every tick while something is asked of it. */
+/* Whether the plugin host hangs: looked at every tick while something is asked of it, or was
+ * and is not waited for any more. */
 #include <linux/sockios.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -89,6 +90,10 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 	hung = is_hung(h) || hung; /* both count on */
 	for (struct rv_ask *a = h->asked; a; a = a->next)
 		hung |= now > a->deadline + LATE;
+	if (!h->asked && !h->unread && !h->stopped && !h->same) {
+		ev_timer_stop(h->loop, &h->tick);
+		return;
+	}
 	if (hung && !h->dying) {
 		h->hung = true;
 		doom(h);

@@ -58,6 +58,8 @@ struct rv_hostlink {
 	struct rv_channel channel;
 	uint32_t run; /* counts hosts that were started */
 	uint32_t number; /* of the last ask */
+	rv_time sent, heard,
+		died; /* the last question, its last message; when the last one ended unasked */
 	bool dying; /* hung up or killed, not reaped yet */
 	bool expected; /* it was us who ended it, for no fault of its own */
 	bool hung;

@@ -131,8 +131,10 @@ void rv_link_take_all(struct rv_hostlink *h)
 		struct rv_arena arena = {0};
 
 		more = rv_channel_next(&h->channel, &arena, &m) == RV_HP_OK;
-		if (more)
+		if (more) {
+			h->heard = rv_now();
 			take(h, &m, &arena);
+		}
 		rv_arena_fini(&arena);
 	}
 }
@@ -143,7 +145,8 @@ void rv_link_rest(struct rv_hostlink *h)
 		ev_timer_start(h->loop, &h->soon);
 	if (h->asked || (h->dying && h->channel.ended))
 		return;
-	ev_timer_stop(h->loop, &h->tick);
+	if (!h->channel.pid || h->heard >= h->sent) /* else nobody waits, but it owes an answer */
+		ev_timer_stop(h->loop, &h->tick);
 	if (h->channel.pid && !h->dying) {
 		h->idle.repeat = IDLE;
 		ev_timer_again(h->loop, &h->idle);
@@ -433,6 +436,11 @@ void rv_hostlink_get_drop(struct rv_hostlink *h, struct rv_host_http *g)
 	rv_link_unlink(&g->ask);
 	rv_link_get_free(h, g);
 	rv_link_rest(h);
+}
+
+bool rv_hostlink_was_well(const struct rv_hostlink *h, rv_time since)
+{
+	return h->heard >= since && h->died < since && !h->dying;
 }
 
 pid_t rv_hostlink_pid(const struct rv_hostlink *h)

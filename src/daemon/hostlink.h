@@ -111,6 +111,10 @@ struct rv_host_http *rv_hostlink_try(struct rv_hostlink *h, const struct rv_serv
 	void (*tried)(void *arg, enum rv_verdict v, const char *why, const struct rv_recipe *r),
 	void *arg);
 
+/* It has said something since then, and has not died. Otherwise a question that was asked then, and had no good answer, tells
+   of the host and not of whoever it was about. */
+bool rv_hostlink_was_well(const struct rv_hostlink *h, rv_time since);
+
 /* pid of the host, 0: not running (for status and `reevectl version`). */
 pid_t rv_hostlink_pid(const struct rv_hostlink *h);
 

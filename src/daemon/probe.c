@@ -45,6 +45,9 @@ static void on_later(struct ev_loop *loop, struct ev_timer *w, int events)
 /* The attempt is rv_probe_over; p may be gone afterwards unless we are inside rv_prober_attempt. */
 void rv_probe_finish(struct rv_prober *p, enum rv_verdict v)
 {
+	p->unsure = v != RV_OK && (p->kind == KIND_HTTP || p->kind == KIND_PLUGIN) &&
+		p->asked_host &&
+		(!p->env.host || !rv_hostlink_was_well(p->env.host, p->host_asked));
 	p->verdict = v;
 	p->kind = KIND_END;
 	stop_asking(p);
@@ -202,6 +205,11 @@ static void on_timeout(struct ev_loop *loop, struct ev_timer *w, int events)
 	rv_probe_finish(w->data, RV_RETRY);
 }
 
+bool rv_prober_unsure(const struct rv_prober *p)
+{
+	return p->unsure;
+}
+
 const char *rv_prober_late(struct rv_prober *p)
 {
 	if (!p->open || p->kind < KIND_TCP || p->kind == KIND_END || !p->deadline ||
@@ -255,6 +263,7 @@ void rv_prober_attempt(struct rv_prober *p, rv_time timeout)
 	p->attempts++;
 	p->timeout = timeout;
 	p->deadline = 0;
+	p->asked_host = p->unsure = false;
 	p->kind = KIND_FD;
 	p->inside = true;
 	rv_probe_proceed(p);

@@ -64,6 +64,10 @@ void rv_prober_rebind(struct rv_prober *p, const struct rv_service *service,
 /* What is asked, and whether an attempt is open. */
 const struct rv_check *rv_prober_check(const struct rv_prober *p);
 bool rv_prober_is_open(const struct rv_prober *p);
+/* So much later than its bound a host that does not answer is not waited for any more. */
+void rv_prober_patience(struct rv_prober *p, rv_time grace);
+/* The attempt that has just ended says nothing of the service: the plugin host could not ask it. */
+bool rv_prober_unsure(const struct rv_prober *p);
 /* Ends the attempt in flight without an answer. */
 void rv_prober_cancel(struct rv_prober *p);
 

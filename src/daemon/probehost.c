@@ -71,7 +71,7 @@ static enum asked ask_http(struct rv_prober *p)
 			rv_probe_subject(p, what, sizeof(what)));
 		return rv_probe_over(p, RV_RETRY);
 	}
-	rv_probe_timer(p, left + HOST_GRACE);
+	rv_probe_timer(p, left + (p->grace ? p->grace : HOST_GRACE));
 	return ASKED_WAIT;
 }
 
@@ -90,7 +90,7 @@ static enum asked ask_plugin(struct rv_prober *p)
 	}
 	p->plugin_asked = true;
 	rv_hostlink_call(p->env.host, &facts, RV_HOOK_PROBE, left);
-	rv_probe_timer(p, left + HOST_GRACE);
+	rv_probe_timer(p, left + (p->grace ? p->grace : HOST_GRACE));
 	return ASKED_WAIT;
 }
 
@@ -106,10 +106,16 @@ enum asked rv_probe_ask_host(struct rv_prober *p)
 	if (now - p->host_asked > TRUST_LOOK ||
 		!rv_closed_look(p->kind == KIND_HTTP ? &p->check->http_at : &p->closed)) {
 		p->host_asked = now;
+		p->asked_host = true;
 		return ask_now(p);
 	}
 	say_closed(p);
 	return rv_probe_over(p, RV_RETRY);
+}
+
+void rv_prober_patience(struct rv_prober *p, rv_time grace)
+{
+	p->grace = grace > 0 && grace < HOST_GRACE ? grace : HOST_GRACE;
 }
 
 void rv_prober_answer(struct rv_prober *p, const struct rv_host_answer *a)

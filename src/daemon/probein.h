@@ -56,6 +56,9 @@ struct rv_prober {
 	struct rv_address
 		closed; /* where the plugin would be refused, as it says; port 0: nobody knows */
 	char *closed_why; /* how the plugin says that */
+	rv_time grace; /* see rv_prober_patience; 0: the usual */
+	bool asked_host; /* in this attempt */
+	bool unsure; /* what it ended with tells of the host, not of the service */
 	rv_time host_asked; /* when the host was asked last, or the life began */
 	enum rv_verdict verdict;
 	char why[1000];

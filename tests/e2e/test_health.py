@@ -1,5 +1,7 @@
 """`health`: what is asked again and again, and what follows when the answers are bad."""
 import json
+import os
+import signal
 import socket
 
 import pytest
@@ -140,4 +142,24 @@ def test_it_is_in_the_plan(reeve, mark):
     assert plan["web"]["on_failure"] == "none" and plan["web"]["attempt_timeout_ms"] == 20
     line = [x for x in r.ctl("plan").stdout.splitlines() if x.strip().startswith("health")]
     assert len(line) == 1 and "every 20ms" in line[0] and "after 2 failures only shown" in line[0], line
+    assert r.term() == 0
+
+
+def test_a_plugin_host_that_hangs_or_dies_is_no_bad_health(reeve, fake):
+    url = fake(lambda *_: (200, b"ok"))
+    r = reeve("""
+services:
+  web:
+    command: [/bin/sleep, "1000"]
+    restart: {delay: 1ms}
+    health: {http: "%s", period: 100ms, threshold: 2}
+""" % url)
+    r.wait_ready()
+    for number in (signal.SIGSTOP, signal.SIGKILL, signal.SIGSTOP):
+        host = until("the plugin host", lambda: json.loads(r.ctl("--json", "version").stdout)["host_pid"])
+        os.kill(host, number)
+        until("another host", lambda: json.loads(r.ctl("--json", "version").stdout)["host_pid"] not in (None, host))
+    web = r.service("web")
+    assert (web["state"], web["generation"]) == ("ready", 1), r.stderr
+    assert "unhealthy" not in r.stderr
     assert r.term() == 0

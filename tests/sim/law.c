@@ -164,8 +164,11 @@ static void law_answer(struct sim *s, struct record *r, const struct rv_event *e
 		if (r->ask == ASK_PROBE)
 			r->ask = ASK_NONE;
 	}
-	if (e->kind == RV_EV_HEALTH && r->ask == ASK_HEALTH)
+	if (e->kind == RV_EV_HEALTH && (r->ask == ASK_HEALTH || r->unsure_turn == s->turn)) {
 		r->ask = ASK_NONE;
+		r->unsure_turn = e->verdict == RV_RETRY ? s->turn : 0;
+		r->sick = e->verdict == RV_OK ? 0 : r->sick + (e->verdict == RV_FAIL);
+	}
 	if (e->kind == RV_EV_HOOK_DONE && r->ask == e->hook) {
 		r->ask = ASK_NONE;
 		r->updated |= e->hook == RV_HOOK_UPDATE && e->verdict == RV_OK;
@@ -516,6 +519,8 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 	if (state == RV_STOPPING && r->state == RV_STARTING && a->why == RV_WHY_READY_TIMEOUT &&
 		s->now < r->start_until)
 		convict(s, "%u is given up before the time is over that it asked for", a->id);
+	if (state == RV_UNHEALTHY && a->why == RV_WHY_HEALTH && r->sick < n->health_threshold)
+		convict(s, "%u is unhealthy after %u bad answers", a->id, r->sick);
 	if (r->state == RV_UNHEALTHY && state == RV_READY && r->quits)
 		convict(s, "%u is ready though it says that it is stopping", a->id);
 	if (state == RV_STOPPING && r->state != RV_STOPPING)
@@ -596,8 +601,7 @@ void law_action(struct sim *s, const struct rv_action *a)
 		kind != RV_ACT_STATE) {
 		if (!r->alive || a->generation != r->generation)
 			convict(s, "action %d for a life that is not", kind);
-		if (r->guest && kind != RV_ACT_PROBE && kind != RV_ACT_DROP &&
-			kind != RV_ACT_TOLD)
+		if (r->guest && kind != RV_ACT_PROBE && kind != RV_ACT_DROP && kind != RV_ACT_TOLD)
 			convict(s, "action %d for %u, which is not ours", kind, a->id);
 	}
 	switch (kind) {
@@ -606,7 +610,10 @@ void law_action(struct sim *s, const struct rv_action *a)
 	case RV_ACT_PROBE: law_ask(s, a, r, ASK_PROBE); break;
 	case RV_ACT_HEALTH: law_ask(s, a, r, ASK_HEALTH); break;
 	case RV_ACT_HOOK: law_ask(s, a, r, a->hook); break;
-	case RV_ACT_DROP: r->ask = ASK_NONE; break;
+	case RV_ACT_DROP:
+		r->sick += r->ask == ASK_HEALTH; /* no answer is a bad one */
+		r->ask = ASK_NONE;
+		break;
 	case RV_ACT_SIGNAL:
 		law_order_of_stop(s, a, r);
 		if (r->killed)

@@ -64,6 +64,8 @@ struct record {
 	bool uninformed; /* the environment has changed, and it was not asked to take it */
 	bool untold; /* it was asked, and TOLD is to come */
 	bool renewed; /* RENEW has come */
+	unsigned sick; /* bad answers about its health, one after the other; at most so many */
+	uint64_t unsure_turn; /* when an answer came that decides nothing: one behind it may */
 	rv_time told_by;
 	rv_time exited_at;
 	int ask; /* -1, or a hook number; 100: probe, 101: health, 102: find */

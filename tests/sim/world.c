@@ -199,7 +199,10 @@ void world_act(struct sim *s, const struct rv_action *a)
 	case RV_ACT_FIND: find(s, a, &d); break;
 	case RV_ACT_PROBE: probe(s, a, &d); break;
 	case RV_ACT_HEALTH:
-		answer(s, a, &d, RV_EV_HEALTH, s->honest || !one_in(&d, 3) ? RV_OK : RV_FAIL);
+		answer(s, a, &d, RV_EV_HEALTH,
+			s->honest || !one_in(&d, 3) ? RV_OK
+				: one_in(&d, 4)	    ? RV_RETRY
+						    : RV_FAIL);
 		break;
 	case RV_ACT_HOOK: hook(s, a, &d); break;
 	case RV_ACT_SIGNAL:
