@@ -74,8 +74,8 @@ bool rv_hands_context(struct rv_hands *h, struct rv_world *w, struct rv_err *e)
 	if (!rv_lifeenv_listen(s, h->listen_env, &w->arena))
 		return rv_fail(e, RV_ERR_SYSTEM, "cannot prepare %s: out of memory", s->name);
 	/* not in memory of the set, which outlives many a conf */
-	h->context.env = rv_lifeenv_base(s, &h->account, w->conf ? w->conf->variables : NULL,
-		&w->arena, &h->env_recipe);
+	h->context.env = rv_lifeenv_base(
+		s, &h->account, w->conf ? w->conf->variables : NULL, &w->arena, &h->env_recipe);
 	h->own_env = h->context.env;
 	h->own_recipe = h->env_recipe;
 	return h->context.env ||
