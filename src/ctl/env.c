@@ -24,13 +24,15 @@ static bool refuse(struct rv_fault *f, const char *text)
 	return false;
 }
 
-static bool take_word(struct rv_variables *v, char *word, struct rv_buf *why)
+/* number: of the argument behind `env set`, from 1. What has no name may be a value, so it is not repeated. */
+static bool take_word(struct rv_variables *v, char *word, int number, struct rv_buf *why)
 {
 	char *equals = strchr(word, '=');
 	bool good;
 
 	if (!equals) {
-		rv_buf_fmt(why, "%s%.64s: NAME=VALUE is expected", why->len ? "\n" : "", word);
+		rv_buf_fmt(why, "%sargument %d has no =: NAME=VALUE is expected",
+			why->len ? "\n" : "", number);
 		return false;
 	}
 	good = rv_variables_add(v, word, (size_t)(equals - word), equals + 1, why);
@@ -76,14 +78,21 @@ static bool take_source(struct rv_words *w, struct rv_buf *why, struct rv_fault 
 	return good;
 }
 
-/* One sentence of all complaints. */
-static bool complain(struct rv_buf *why, const char *source, struct rv_fault *f)
+/* One sentence of all complaints, which come in lines. */
+static bool complain(const struct rv_buf *why, const char *source, struct rv_fault *f)
 {
-	for (size_t i = 0; i < why->len; i++)
-		if (why->data[i] == '\n')
-			why->data[i] = ';';
+	struct rv_buf one = {0};
+
+	for (const char *at = rv_buf_text(why); *at; at += strspn(at, "\n")) {
+		size_t n = strcspn(at, "\n");
+
+		rv_buf_str(&one, one.len ? "; " : "");
+		rv_buf_add(&one, at, n);
+		at += n;
+	}
 	rv_fault_set(f, CTL_USAGE, "usage", "%s%s%s", source ? source : "", source ? ": " : "",
-		rv_buf_text(why));
+		rv_buf_text(&one));
+	rv_buf_fini(&one);
 	return false;
 }
 
@@ -99,7 +108,7 @@ static bool read_set(struct rv_words *w, struct rv_fault *f)
 	if (w->source && w->name_count)
 		return refuse(f, "NAME=VALUE and --json exclude each other");
 	for (int i = 0; i < w->name_count; i++)
-		good &= take_word(w->variables, w->names[i], &why);
+		good &= take_word(w->variables, w->names[i], i + 1, &why);
 	if (w->source)
 		good = take_source(w, &why, f);
 	good = good && rv_variables_fit(w->variables, &why);
@@ -148,11 +157,15 @@ static void join(const char *before, const cJSON *names, const char *none)
 
 static int show_change(const cJSON *result)
 {
+	bool any = cJSON_GetArraySize(rv_field(result, "told")) ||
+		cJSON_GetArraySize(rv_field(result, "restarted"));
+
 	fputs("the sandbox has", stdout);
 	join(" ", rv_field(result, "variables"), " no variables");
 	join("; told: ", rv_field(result, "told"), "");
 	join("; restarted: ", rv_field(result, "restarted"), "");
-	puts("");
+	join("; run with the former ones until they are restarted: ", rv_field(result, "kept"), "");
+	puts(any ? "" : "; nobody runs who is told: a service has them from its next start on");
 	return CTL_OK;
 }
 

@@ -50,6 +50,7 @@ static void put_done(struct rv_conn *c, const struct rv_request *r, const struct
 	put_names(out, "variables", rv_buf_text(&names));
 	put_names(out, "told", how->told);
 	put_names(out, "restarted", how->renewed);
+	put_names(out, "kept", how->kept);
 	RV_JSON_LIT(out, "}");
 	rv_rpc_end(out);
 	rv_buf_fini(&names);

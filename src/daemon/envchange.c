@@ -26,8 +26,11 @@ struct rv_envchange {
 	rv_id spoke; /* whose reason is the last in `why` */
 	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
 	struct rv_buf told, renewed;
-	struct rv_entry *renewing; /* of the present step */
-	size_t count;
+	rv_time began;
+	struct rv_entry *
+		renewing; /* of the present step: first those who are restarted, then those who go with them */
+	size_t count, own; /* own: of the first kind */
+	uint64_t *ran; /* by id: the life that ran when it began; 0: none */
 	rv_time until; /* TELL, RENEW: the asker's time */
 	ev_timer timer;
 	rv_env_done *done; /* NULL: nobody waits any more */
@@ -102,30 +105,69 @@ static void push_inform(struct rv_engine *g, rv_time within)
 			.time = within});
 }
 
-static void finish(struct rv_engine *g)
+static bool is_alive(enum rv_state s)
 {
-	struct rv_envchange *c = g->change;
-	bool done = !goes_back(c);
-	struct rv_envdone how = {.done = done, .late = c->late, .set = g->world.set};
+	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY;
+}
 
-	ev_timer_stop(g->world.loop, &c->timer);
-	if (!done && c->undone.len)
-		rv_buf_fmt(&c->why, "; could not be undone: %s", rv_buf_text(&c->undone));
-	how.why = rv_buf_text(&c->why);
-	how.told = rv_buf_text(&c->told);
-	how.renewed = rv_buf_text(&c->renewed);
-	g->change = NULL; /* the next one may begin from inside */
-	if (!done)
-		rv_say(RV_ERROR, NULL, "the environment was not changed: %s", how.why);
-	if (c->done)
-		c->done(c->arg, &how);
+/* It runs, nobody tells it, and its own environment is another one now. */
+static bool is_behind(const struct rv_engine *g, rv_id id, const struct rv_envset *before)
+{
+	const struct rv_service *s = g->hands[id].service;
+
+	return s && !rv_env_is_told(s) && is_alive(rv_core_look(g->core, id).state) &&
+		rv_envset_differs(s, before, g->world.set);
+}
+
+/* Those who were not started since: they, and all that they start, have what was before. */
+static void name_the_kept(struct rv_engine *g, struct rv_buf *to)
+{
+	const struct rv_envchange *c = g->change;
+
+	for (rv_id id = 0; id < g->slots; id++)
+		if (g->hands[id].facts.started < c->began && is_behind(g, id, c->other))
+			name(to, g, id);
+}
+
+static void destroy(struct rv_envchange *c)
+{
+	if (!c)
+		return;
 	rv_envset_destroy(c->other);
 	rv_buf_fini(&c->why);
 	rv_buf_fini(&c->undone);
 	rv_buf_fini(&c->told);
 	rv_buf_fini(&c->renewed);
 	free(c->renewing);
+	free(c->ran);
 	free(c);
+}
+
+static void finish(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+	bool done = !goes_back(c);
+	struct rv_buf kept = {0};
+	struct rv_envdone how = {.done = done, .late = c->late, .set = g->world.set};
+
+	ev_timer_stop(g->world.loop, &c->timer);
+	if (!done && c->undone.len)
+		rv_buf_fmt(&c->why, "; could not be undone: %s", rv_buf_text(&c->undone));
+	else if (!done && !rv_core_closing(g->core))
+		rv_buf_str(&c->why, "; all have the former variables again");
+	how.why = rv_buf_text(&c->why);
+	how.told = rv_buf_text(&c->told);
+	how.renewed = rv_buf_text(&c->renewed);
+	if (done)
+		name_the_kept(g, &kept);
+	how.kept = rv_buf_text(&kept);
+	g->change = NULL; /* the next one may begin from inside */
+	if (!done)
+		rv_say(RV_ERROR, NULL, "the environment was not changed: %s", how.why);
+	if (c->done)
+		c->done(c->arg, &how);
+	rv_buf_fini(&kept);
+	destroy(c);
 }
 
 static void set_timer(struct rv_engine *g, rv_time within)
@@ -158,11 +200,6 @@ static void go_back(struct rv_engine *g)
 	set_timer(g, BACK_LIMIT + RV_SEC);
 }
 
-static bool is_alive(enum rv_state s)
-{
-	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY;
-}
-
 /* What has failed with the new ones ran before: it is started again. */
 static void renew(struct rv_engine *g, rv_id id)
 {
@@ -176,24 +213,48 @@ static void renew(struct rv_engine *g, rv_id id)
 	rv_pump_push(g, down ? RV_EV_START : RV_EV_RENEW, id, 0);
 }
 
-/* Who is restarted: it runs, nobody else tells it, and its own environment is another one now. */
 static void begin_renewing(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
 	c->step = RENEW;
 	for (rv_id id = 0; id < g->slots; id++) {
-		const struct rv_service *s = g->hands[id].service;
-
-		if (!s || !s->renews || rv_env_is_told(s) ||
-			!is_alive(rv_core_look(g->core, id).state) ||
-			!rv_envset_differs(s, c->other, g->world.set))
+		if (!is_behind(g, id, c->other) || !g->hands[id].service->renews)
 			continue;
 		name(&c->renewed, g, id);
 		renew(g, id);
 	}
+	c->own = c->count;
 	if (!c->count)
 		finish(g);
+}
+
+/* Who stands on one that was restarted was restarted, too, and has to be there again. False: nobody but those who are
+   waited for already. */
+static bool find_dependents(struct rv_engine *g)
+{
+	struct rv_envchange *c = g->change;
+	size_t before = c->count;
+
+	for (rv_id id = 0; id < g->slots; id++) {
+		struct rv_look look;
+		size_t i = 0;
+
+		if (!g->hands[id].service || !c->ran[id])
+			continue;
+		look = rv_core_look(g->core, id);
+		if ((look.generation == c->ran[id] && is_alive(look.state)) ||
+			!(look.flags & RV_LOOK_NEEDED) || (look.flags & RV_LOOK_HELD))
+			continue;
+		while (i < c->count && c->renewing[i].id != id)
+			i++;
+		if (i < c->count)
+			continue;
+		c->renewing[c->count++] = (struct rv_entry){.id = id, .before = c->ran[id]};
+		if (c->step == RENEW)
+			name(&c->renewed, g, id);
+	}
+	return c->count > before;
 }
 
 static void renew_back(struct rv_engine *g)
@@ -204,7 +265,8 @@ static void renew_back(struct rv_engine *g)
 	c->step = RENEW_BACK;
 	c->count = 0;
 	for (size_t i = 0; i < n; i++)
-		renew(g, c->renewing[i].id);
+		if (i < c->own || !is_alive(rv_core_look(g->core, c->renewing[i].id).state))
+			renew(g, c->renewing[i].id);
 	if (c->count)
 		set_timer(g, RENEW_MORE);
 	else
@@ -239,10 +301,12 @@ static void judge_telling(struct rv_engine *g)
 		renew_back(g);
 }
 
-static void judge_renewing(struct rv_engine *g)
+/* False: one of them failed, and it is gone back. */
+static bool judge_each(struct rv_engine *g, bool *all)
 {
 	struct rv_envchange *c = g->change;
 
+	*all = true;
 	for (size_t i = 0; i < c->count; i++) {
 		struct rv_entry *e = &c->renewing[i];
 
@@ -250,16 +314,26 @@ static void judge_renewing(struct rv_engine *g)
 			continue;
 		e->outcome = rv_ctl_judge(g, RV_AIM_RESTART, e);
 		e->decided = e->outcome != RV_DONE_YET;
-		if (!e->decided)
-			return;
-		if (e->outcome == RV_DONE_OK)
+		*all = *all && e->decided;
+		if (!e->decided || e->outcome == RV_DONE_OK)
 			continue;
 		blame(g, e->id, rv_engine_look(g, e->id).detail);
 		if (c->step == RENEW) {
 			go_back(g);
-			return;
+			return false;
 		}
 	}
+	return true;
+}
+
+static void judge_renewing(struct rv_engine *g)
+{
+	bool all;
+
+	do {
+		if (!judge_each(g, &all) || !all)
+			return;
+	} while (find_dependents(g));
 	finish(g);
 }
 
@@ -317,13 +391,21 @@ static struct rv_envchange *create(struct rv_engine *g)
 	if (!c)
 		return NULL;
 	c->spoke = RV_NO_ID;
+	c->began = rv_now();
 	ev_init(&c->timer, on_timer);
 	c->timer.data = g;
 	c->renewing = calloc(g->slots + 1, sizeof(*c->renewing));
-	if (c->renewing)
-		return c;
-	free(c);
-	return NULL;
+	c->ran = calloc(g->slots + 1, sizeof(*c->ran));
+	if (!c->renewing || !c->ran) {
+		destroy(c);
+		return NULL;
+	}
+	for (rv_id id = 0; id < g->slots; id++) {
+		struct rv_look look = rv_core_look(g->core, id);
+
+		c->ran[id] = is_alive(look.state) ? look.generation : 0;
+	}
+	return c;
 }
 
 bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
@@ -335,9 +417,7 @@ bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool rep
 		return false;
 	g->change = create(g);
 	if (!g->change || !rv_env_exchange(g, &next)) {
-		if (g->change)
-			free(g->change->renewing);
-		free(g->change);
+		destroy(g->change);
 		g->change = NULL;
 		rv_envset_destroy(next);
 		return rv_fail(e, RV_ERR_SYSTEM, "out of memory");

@@ -16,6 +16,8 @@ struct rv_envdone {
 	bool late; /* for the time was over */
 	const char *why; /* one sentence; "" */
 	const char *told, *renewed; /* names of services: "a, b"; "" */
+	const char *
+		kept; /* those that run with an environment of before, for nobody has told or restarted them */
 	const struct rv_envset *set; /* that is in force now; NULL: none */
 };
 typedef void rv_env_done(void *arg, const struct rv_envdone *how);

@@ -187,7 +187,7 @@ def test_a_change_is_told_to_what_runs_and_later_starts_have_it(reeve, tmp_path)
     s = Stage(reeve, tmp_path, {"A": "1", "FLAVOUR": "old"}, PLAIN % ("ignore", ""))
     before = s.r.services()
     got = s.set("A=2", "B=x y")
-    assert got.returncode == 0 and got.stdout == "the sandbox has A, FLAVOUR, B; told: taker\n", got
+    assert got.returncode == 0 and got.stdout == "the sandbox has A, FLAVOUR, B; told: taker; run with the former ones until they are restarted: plain\n", got
     assert s.told()[-1] == (1, {"A": "2", "FLAVOUR": "old", "B": "x", "y": ""}) or s.told()[-1][1]["A"] == "2"
     after = s.r.services()
     assert [after[n]["pid"] for n in after] == [before[n]["pid"] for n in before]
@@ -212,7 +212,7 @@ def test_variables_come_from_a_file_and_from_stdin_and_can_be_replaced(reeve, tm
     got = s.set("--json", str(tmp_path / "more.json"))
     assert got.returncode == 0 and got.stdout.startswith("the sandbox has A, B, C;"), got
     got = s.r.ctl("--json", "env", "set", "--replace", "--json", "-", input='{"envVars": {"D": "4"}}')
-    assert json.loads(got.stdout) == {"ok": True, "variables": ["D"], "told": ["taker"], "restarted": []}
+    assert json.loads(got.stdout) == {"ok": True, "variables": ["D"], "told": ["taker"], "restarted": [], "kept": []}
     assert s.told()[-1] == (1, {"D": "4", "A": None, "B": None, "C": None})
     got = s.set("--replace", "--json", "-", input='{"envVars": {}}')
     assert got.returncode == 0 and got.stdout == "the sandbox has no variables; told: taker\n"
@@ -227,17 +227,20 @@ def test_who_says_so_is_restarted_and_only_if_its_own_environment_is_another_one
               PLAIN.replace("plain", "user") % ("ignore", ", needs: [plain]"))
     before = s.r.services()
     got = s.set("A=2")
-    assert got.returncode == 0 and got.stdout == "the sandbox has A; told: taker; restarted: plain\n", got
+    assert got.returncode == 0 and got.stdout == "the sandbox has A; told: taker; restarted: plain, user\n", got
     after = s.r.services()
+    assert after["user"]["state"] == "ready" and after["user"]["generation"] == 2  # who stands on it is waited for
     assert s.environ("plain")["A"] == "2"
     assert after["plain"]["generation"] == 2 and after["plain"]["restarts"] == 0
     assert after["own"]["pid"] == before["own"]["pid"]
-    s.r.wait_state("user", "ready")
-    assert s.r.service("user")["generation"] == 2
     assert "environment changed" in s.r.ctl("events", "-n", "all", "plain").stdout
     # the same again is no change
     got = s.set("A=2")
     assert got.returncode == 0 and "restarted" not in got.stdout
+    # who is down is told at its next start, and that is said
+    assert s.r.ctl("stop", "--all").returncode == 0
+    got = s.set("A=3")
+    assert got.returncode == 0 and "sandbox has A; nobody runs who is told: a service has them from its next start on\n" in got.stdout, got
 
 
 def test_who_refuses_fails_the_change_and_all_is_as_it_was(reeve, tmp_path):
@@ -269,9 +272,29 @@ def test_a_restart_that_fails_takes_the_change_back(reeve, tmp_path):
               "on-environment-change: restart, ready: {fd: 3}, restart: {delay: 10ms, limit: 2}}\n")
     got = s.set("A=2")
     assert got.returncode == 1 and "picky: " in got.stderr and "could not be undone" not in got.stderr, got
+    assert "all have the former variables again" in got.stderr
     s.r.wait_state("picky", "ready")
     assert s.environ("picky")["A"] == "1"
     assert s.told()[-1] == (1, {"A": "1"})
+
+
+def test_who_stands_on_one_that_is_restarted_and_does_not_come_back_takes_the_change_back(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"}, PLAIN % ("restart", "") +
+              "  picky: {command: [/bin/sh, -c, 'test \"$A\" = 1 || exit 3; echo >&3; exec sleep 1000'], needs: [plain], "
+              "ready: {fd: 3}, restart: {delay: 10ms, limit: 2}}\n")
+    got = s.set("A=2")
+    assert got.returncode == 1 and "picky: " in got.stderr and "could not be undone" not in got.stderr, got
+    assert s.r.service("picky")["state"] == "ready"
+    assert (s.environ("plain")["A"], s.environ("picky")["A"]) == ("1", "1")
+
+
+def test_who_was_ready_in_time_is_not_blamed_with_who_was_not(reeve, tmp_path):
+    services = ("  %s: {command: [/bin/sh, -c, '[ \"$A\" = 1 ] && echo >&3; exec sleep 1000'], on-environment-change: restart%s}\n" % one
+                for one in (("never", ", ready: {fd: 3}"), ("other", "")))
+    s = Stage(reeve, tmp_path, {"A": "1"}, "".join(services))
+    got = s.set("A=2", "--timeout", "700ms")
+    assert got.returncode == 6 and "never: it was restarted, and is not ready in time" in got.stderr and "other" not in got.stderr, got
+    assert (s.environ("never")["A"], s.environ("other")["A"]) == ("1", "1")
 
 
 def test_a_hook_has_the_askers_time_and_the_way_back_its_own(reeve, tmp_path):
@@ -308,6 +331,9 @@ def test_what_is_wrong_is_refused_before_anybody_is_told(reeve, tmp_path):
                         (["A=1", "--json", "-"], "exclude"), (["--show-values", "A=1"], "--show-values")):
         got = s.set(*words, input="{}")
         assert got.returncode == 2 and said in got.stderr, (words, got)
+    # a value in the wrong place is not repeated
+    got = s.set("A", MARKER, "PATH=/x", "C")
+    assert "argument 2 has no =: NAME=VALUE is expected; PATH may not be set" in got.stderr and MARKER not in got.stderr, got
     # what fits alone and not with the others
     assert s.set(*["V%d=%s" % (i, "x" * 4000) for i in range(3)]).returncode == 0
     told = s.read("told")
