@@ -10,7 +10,8 @@
 #include "ctl/words.h"
 #include "sys/clock.h"
 
-#define ENV_BACK    (45 * RV_SEC) /* what it may take to undo a change of the environment that has failed */
+#define ENV_BACK \
+	(45 * RV_SEC) /* what it may take to undo a change of the environment that has failed */
 #define WAIT_PRESET (60 * RV_SEC) /* as long a `wait` without --timeout looks for a reeve */
 
 #define PING_ID 0

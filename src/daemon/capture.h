@@ -26,8 +26,7 @@ struct rv_capture *rv_capture_open(struct ev_loop *loop, const struct rv_log_con
 /* Who the service runs as, so that it can open /dev/stdout and /dev/stderr again by name. */
 void rv_capture_owner(struct rv_capture *c, uid_t uid);
 /* Reload: the same log under a new configuration. conf: as it was opened by, but for rotation; service as above. */
-void rv_capture_rebind(
-	struct rv_capture *c, const struct rv_log_conf *conf, const char *service);
+void rv_capture_rebind(struct rv_capture *c, const struct rv_log_conf *conf, const char *service);
 /* Goes on with the log that `fresh` has opened, and with its name; lines in memory and followers stay. `fresh` has the old
    log then, and is to be closed. No life may be there. */
 void rv_capture_redirect(struct rv_capture *c, struct rv_capture *fresh);

@@ -52,7 +52,8 @@ struct rv_watcher {
 	struct rv_watcher *next;
 	void (*changed)(struct rv_watcher *w,
 		rv_id id); /* state of id changed; RV_NO_ID: boot, closing, or a reload is through */
-	void (*replacing)(struct rv_watcher *w, const struct rv_replacing *r); /* reload.h; may be NULL */
+	void (*replacing)(
+		struct rv_watcher *w, const struct rv_replacing *r); /* reload.h; may be NULL */
 };
 
 /* conf: planned; owned by the engine from now on, with host, also when it fails. Nothing is opened or started yet, so that the

@@ -141,8 +141,7 @@ void rv_logfile_close(struct rv_logfile *f)
 	f->path = NULL;
 }
 
-void rv_logfile_rebind(
-	struct rv_logfile *f, const struct rv_log_conf *conf, const char *service)
+void rv_logfile_rebind(struct rv_logfile *f, const struct rv_log_conf *conf, const char *service)
 {
 	f->service = service;
 	f->max = conf->max_size;

@@ -38,8 +38,7 @@ bool rv_logfile_open(struct rv_logfile *f, const struct rv_log_conf *conf, const
 /* Closes; says what was lost and not said yet. Fine on a zeroed or closed one. */
 void rv_logfile_close(struct rv_logfile *f);
 /* The same path, with another rotation, and another copy of the name. */
-void rv_logfile_rebind(
-	struct rv_logfile *f, const struct rv_log_conf *conf, const char *service);
+void rv_logfile_rebind(struct rv_logfile *f, const struct rv_log_conf *conf, const char *service);
 /* Whole lines (or a piece of a line that is too long to be held). */
 void rv_logfile_write(struct rv_logfile *f, const char *bytes, size_t n);
 /* Appends the end of the newest two files: at most `lines` lines (0: any) and `max` bytes. */

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from harness import REEVECTL, SLACK, alive, children_of, cmdline, kill, sanitized, until
+from test_ports import BINDS, READ_ONLY, net  # noqa: F401 (a fixture)
 
 SLEEP = "command: [/bin/sleep, '1000']"
 
@@ -338,6 +339,43 @@ def test_a_listener_may_go_to_another_service_and_be_exchanged_for_a_port_of_its
     assert r.service("b")["state"] == "ready"
     assert reload(r, graph(one("a", second), one("b", port)))[0] == 0
     assert connect("v4", port, None).recv(100).startswith(b"b ")
+    assert r.term() == 0
+
+
+def ported(*ports):
+    return graph(*[service("s%d" % p, SLEEP, "startup: disabled", "ports: [%d]" % p) for p in ports], service("a", SLEEP))
+
+
+@pytest.mark.root
+def test_the_kernels_list_of_reserved_ports_follows(reeve, net):  # noqa: F811
+    net.reserve("8120-8125")
+    r = reeve(ported(40007, 8123), wrap=net.wrap)
+    r.wait_ready()
+    assert net.reserved() == "8120-8125,40007"
+    assert reload(r, ported(40008, 8123, 8126))[0] == 0
+    assert net.reserved() == "8120-8126,40008"
+    assert reload(r, ported())[0] == 0
+    assert net.reserved() == "8120-8125", "8123 was there before, and stays"
+    assert reload(r, ported(40009))[0] == 0
+    assert r.term() == 0
+    assert net.reserved() == "8120-8125"
+
+
+@pytest.mark.root
+def test_where_sockets_hold_the_ports_they_follow(reeve, net):  # noqa: F811
+    def free(port):
+        return net.run("/usr/bin/python3", "-c", BINDS.replace("40007", str(port))).returncode == 0
+
+    r = reeve(ported(40007, 40008), wrap=(*net.wrap, *READ_ONLY))
+    r.wait_ready()
+    assert not free(40007) and not free(40008) and free(40009)
+    assert reload(r, ported(40008, 40009))[0] == 0
+    assert free(40007) and not free(40008) and not free(40009)
+    for _ in range(3):
+        assert reload(r)[0] == 0
+    assert not free(40008) and not free(40009)
+    assert reload(r, ported())[0] == 0
+    assert free(40008) and free(40009)
     assert r.term() == 0
 
 
