@@ -49,9 +49,25 @@ static void check_proof(const struct rv_whole *w, struct rv_complaints *c)
 	}
 }
 
+/* Of a task its end is all that is asked. Not an error: such files did what a task does. */
+static void check_tasks(const struct rv_whole *w, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < w->detail_count; i++) {
+		const struct rv_service *s = &w->details[i].s;
+
+		if (s->type == RV_TASK && s->has_ready && !s->ready.plugin)
+			rv_complain_softly(c, s->ready.at,
+				"ready of service '%s' is not looked at: a task is there when it "
+				"has ended with 0; only its timeout counts, unless its type is "
+				"daemon",
+				s->name);
+	}
+}
+
 void rv_advice_give(struct rv_whole *w, struct rv_complaints *c)
 {
 	rv_budget_advise(w, c);
 	check_essential(w, c);
 	check_proof(w, c);
+	check_tasks(w, c);
 }

@@ -296,6 +296,18 @@ static void is_warned(const char *yaml, const char *warnings)
 	put_away(&g);
 }
 
+static void a_check_that_a_task_has_is_warned_about(void **state)
+{
+	(void)state;
+	is_warned("services:\n"
+		  "  a: {command: x, type: task, ready: {tcp: 1}}\n"
+		  "  b: {command: x, type: task, ready: {timeout: 1s}}\n"
+		  "  c: {command: x, type: task, ready: {exit: true}}\n"
+		  "  d: {command: x, type: launcher, ready: {tcp: 1}}\n",
+		"t.yaml:2:38: warning: ready of service 'a' is not looked at: a task is there when "
+		"it has ended with 0; only its timeout counts, unless its type is daemon\n");
+}
+
 /* */
 static void gates_that_add_up_to_more_than_the_window_are_warned_about_once(void **state)
 {
@@ -1163,6 +1175,7 @@ int main(void)
 		cmocka_unit_test(exit_from_names_a_service_that_does_not_restart),
 		cmocka_unit_test(the_shutdown_has_time_for_the_longest_path),
 		cmocka_unit_test(an_essential_service_that_needs_another_kind_is_warned_about),
+		cmocka_unit_test(a_check_that_a_task_has_is_warned_about),
 		cmocka_unit_test(gates_that_add_up_to_more_than_the_window_are_warned_about_once),
 		cmocka_unit_test(attempts_and_their_delays_are_part_of_the_sum),
 		cmocka_unit_test(only_the_longest_way_that_the_boot_takes_counts),
