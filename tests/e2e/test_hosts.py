@@ -48,6 +48,8 @@ def mixed(reeve, free_port, tmp_path):
             shutil.copy(os.path.join(BAD, name + ".so"), str(folder / (name + ".so")))
         if before:
             before(folder)
+        if "in: update" in services:  # where there are no variables that hook is not asked
+            more["env"] = {"REEVE_CREATE_ENVIRONMENT": '{"envVars": {"TOLD": "it"}}', **more.get("env", {})}
         text = "reeve: {%s}\nservices:\n%s%s" % (settings, WELL % {"port": free_port()} if well else "", services)
         r = reeve(text, args=["--plugin-dir", str(folder)], files={"server.py": SERVER}, **more)
         r.folder = str(folder)
