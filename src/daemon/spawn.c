@@ -218,6 +218,17 @@ static void bury(pid_t pid)
 		;
 }
 
+static bool no_process(struct rv_err *e, const char *program)
+{
+	if (errno != EAGAIN)
+		return rv_fail_errno(e, errno, "cannot create a process for %s", program);
+	return rv_fail(e, RV_ERR_SYSTEM,
+		"cannot create a process for %s: there are as many as may be (raise the limit: "
+		"ulimit "
+		"-u of its user, or pids.max of the container)",
+		program);
+}
+
 bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e)
 {
 	rv_auto_free void *block = NULL;
@@ -233,7 +244,7 @@ bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e
 		return rv_fail_errno(e, ENOMEM, "cannot execute %s", s->argv[0]);
 	out->pid = clone_child(&c);
 	if (out->pid < 0)
-		return rv_fail_errno(e, errno, "cannot create a process for %s", s->argv[0]);
+		return no_process(e, s->argv[0]);
 	if (!c.number)
 		return true;
 	bury(out->pid);

@@ -35,6 +35,15 @@ def test_it_runs_as_an_ordinary_user(reeve):
 
 
 @pytest.mark.root
+def test_a_limit_of_processes_that_is_reached_is_named(reeve):
+    r = reeve("reeve: {runtime-dir: '${env.TMPDIR}/own/run', log: {dir: '${env.TMPDIR}/own/log'}}\nservices:\n"
+              + "".join("  s%d: {command: [/bin/sleep, '1000']}\n" % i for i in range(8)),
+              wrap=("/bin/sh", "-c", 'mkdir -m 0777 own; exec setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=6 "$0" "$@"'))
+    assert r.wait() == 10
+    assert "cannot create a process for /bin/sleep: there are as many as may be (raise the limit: ulimit -u" in r.stderr
+
+
+@pytest.mark.root
 def test_an_ordinary_user_is_told_what_is_missing(reeve):
     r = reeve("reeve: {runtime-dir: /run/reeve-nobody-may}\n" + SLEEP,
               wrap=("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"))
