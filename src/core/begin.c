@@ -140,7 +140,7 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 static void inform(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->untold = true;
-	if (s->phase == RV_PHASE_UPDATE && !s->leaving)
+	if (s->phase == RV_PHASE_UPDATE && !s->leaving && rv_machine_has(t, s, RV_HOOK_UPDATE))
 		update(t, s);
 }
 

@@ -33,11 +33,17 @@ static void ask_health(const struct rv_turn *t, struct rv_slot *s)
 	rv_machine_due(t, s, t->now + n->health_period);
 }
 
-static void healthy(const struct rv_turn *t, struct rv_slot *s)
+/* Whatever is in flight goes on. */
+static void be_well(const struct rv_turn *t, struct rv_slot *s)
 {
 	s->bad_health = 0;
 	if (s->state == RV_UNHEALTHY)
 		rv_machine_state(t, s, RV_READY, RV_WHY_NONE, RV_NO_ID);
+}
+
+static void healthy(const struct rv_turn *t, struct rv_slot *s)
+{
+	be_well(t, s);
 	schedule(t, s);
 }
 
@@ -103,6 +109,17 @@ static void told(const struct rv_turn *t, struct rv_slot *s, bool well)
 	rv_machine_told(t, s, well || RV_FAULT(52) ? RV_OK : RV_FAIL);
 }
 
+static void lose(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->lost = s->automatic = true;
+	s->lost_of = s->generation;
+	s->attempts = 0;
+	if (s->suspected)
+		leave_unhealthy(t, s);
+	else
+		rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
+}
+
 /* Only the plugin's word "lost" replaces what still lives, and only where that is permitted still. */
 static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 {
@@ -111,18 +128,11 @@ static void confirmed(const struct rv_turn *t, struct rv_slot *s)
 	schedule(t, s);
 	if (s->leaving)
 		return;
-	if (!lost || (!rv_node_of(t->c, s)->recreate && !RV_FAULT(56))) {
-		s->recreating = false;
-		tell(t, s);
-		return;
-	}
-	s->lost = s->automatic = true;
-	s->lost_of = s->generation;
-	s->attempts = 0;
-	if (s->suspected)
-		leave_unhealthy(t, s);
+	if (lost && (rv_node_of(t->c, s)->recreate || RV_FAULT(56)))
+		lose(t, s);
 	else
-		rv_machine_leave(t->c, t->now, s, RV_WHY_RECREATE, RV_AFTER_AGAIN);
+		s->recreating = false;
+	tell(t, s);
 }
 
 /* A replacement is called off, or a reload has changed the health check. */
@@ -138,7 +148,7 @@ static void calm(const struct rv_turn *t, struct rv_slot *s)
 		tell(t, s);
 	}
 	if (unchecked && s->state == RV_UNHEALTHY && !s->quits && !s->seeking)
-		healthy(t, s); /* nothing says otherwise any more */
+		be_well(t, s); /* nothing says otherwise any more */
 }
 
 /* It is not ready any more, though it still lives; nothing is sent to it, since it is at it. */

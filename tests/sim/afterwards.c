@@ -124,7 +124,8 @@ static void law_guest(struct sim *s, rv_id id)
 		convict(s, "%u is adopted though nobody wants it", id);
 }
 
-/* Who is ready when the environment changes hears of it at once, unless something else is asked, and within a bound. One that
+/* Who is ready when the environment changes hears of it at once, unless something else is asked, and within a bound; a
+   question whether it is lost comes before, also of one that is being told. One that
    waits for its dependents to leave hears it no more. */
 static void law_news(struct sim *s, rv_id id)
 {
@@ -137,7 +138,7 @@ static void law_news(struct sim *s, rv_id id)
 	}
 	if (r->uninformed && !busy)
 		convict(s, "%u is not told that its environment has changed", id);
-	if (r->untold && !carries(s, id) && s->now > r->told_by)
+	if (r->untold && !carries(s, id) && r->ask != RV_HOOK_CONFIRM && s->now > r->told_by)
 		convict(s, "%u is told of its environment for ever", id);
 	if (r->renewed && !carries(s, id) && !r->exited)
 		convict(s, "%u goes on with an environment of before", id);

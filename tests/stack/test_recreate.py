@@ -10,11 +10,11 @@ from test_kernels import ask, outer
 
 pytestmark = pytest.mark.bound(150)
 
-# The real server, which closes its sockets on USR1 and lives on: what a broken event loop or a bad handler leaves behind.
+# The real server, which closes its sockets on USR2 and lives on: what a broken event loop or a bad handler leaves behind.
 SERVER = """
 import signal, sys
 from jupyter_server.serverapp import ServerApp
-signal.signal(signal.SIGUSR1, lambda *_: ServerApp.instance().http_server.stop())
+signal.signal(signal.SIGUSR2, lambda *_: ServerApp.instance().http_server.stop())
 sys.exit(ServerApp.launch_instance(sys.argv[1:]))
 """
 MORE = """
@@ -57,7 +57,7 @@ def test_a_jupyter_is_replaced_when_it_has_lost_its_port_and_not_before(jupyter)
     os.kill(pid, signal.SIGCONT)
     assert s.service("jupyter")["generation"] == 1
     ask("POST", "/api/sessions", {"path": "one.ipynb", "type": "notebook", "kernel": {"name": "python3"}})
-    os.kill(pid, signal.SIGUSR1)
+    os.kill(pid, signal.SIGUSR2)
     harness.until("its port to be closed", lambda: not listening(PORTS["jupyter"]))
     assert harness.alive(pid) and s.service("jupyter")["generation"] == 1
     status, told = recreate(s, "--generation", "1")
