@@ -114,6 +114,9 @@ static void on_out(struct ev_loop *loop, ev_io *w, int events)
 	flush(w->data);
 }
 
+/* Signals that people send to all that is called reeve: they are the daemon's, who ends us in its own way. */
+static const int not_for_us[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+
 /* Nothing of the daemon's is left: signals, session, descriptors. */
 static void become(int fd)
 {
@@ -123,7 +126,8 @@ static void become(int fd)
 
 	for (int s = 1; s < NSIG; s++)
 		sigaction(s, &preset, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < sizeof(not_for_us) / sizeof(not_for_us[0]); i++)
+		signal(not_for_us[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();

@@ -79,6 +79,11 @@ def test_services_outlive_the_host_and_it_comes_back_when_it_is_needed(reeve, fr
     before = {n: r.service(n)["pid"] for n in "ef"}
     host = host_of(r)
     assert host and cmdline(host)
+    # what is sent to everything that is called reeve is not for the host
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(host, number)
+    assert r.ctl("restart", "f").returncode == 0 and host_of(r) == host
+    before["f"] = r.service("f")["pid"]
     os.kill(host, signal.SIGKILL)
     until("the host is gone", lambda: not alive(host))
     assert {n: r.service(n)["pid"] for n in "ef"} == before
