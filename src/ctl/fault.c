@@ -15,6 +15,7 @@ int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *
 	f->status = status;
 	f->class = class;
 	f->retry_safe = rv_retry_is_safe(0);
+	f->generation = 0;
 	va_start(ap, format);
 	vsnprintf(f->text, sizeof(f->text), format, ap);
 	va_end(ap);
@@ -33,6 +34,8 @@ int rv_fault_tell(const struct rv_fault *f, bool json)
 	RV_JSON_LIT(&line, ",\"message\":");
 	rv_json_str(&line, f->text);
 	RV_JSON_BOOL(&line, "retrySafe", f->retry_safe);
+	if (f->generation)
+		RV_JSON_INT(&line, "generation", f->generation);
 	RV_JSON_LIT(&line, "}}");
 	puts(rv_buf_text(&line));
 	rv_buf_fini(&line);

@@ -53,6 +53,7 @@ static int show_error(const struct rv_words *w, const cJSON *error)
 		rv_words_deed(w),
 		cJSON_IsString(message) ? message->valuestring : "reeve gave no reason");
 	f.retry_safe = rv_field_is_true(rv_field(error, "data"), "retrySafe");
+	f.generation = (int64_t)rv_field_number(rv_field(error, "data"), "generation");
 	return rv_fault_tell(&f, w->json);
 }
 

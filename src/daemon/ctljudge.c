@@ -51,8 +51,9 @@ static enum rv_rpc_outcome judge_up(struct rv_engine *g, enum rv_aim aim, const 
 	case RV_KILLING: return look->why == RV_WHY_STUCK ? lost : not_yet;
 	case RV_QUEUED:
 	case RV_STARTING:
-	case RV_STOPPING:
-	case RV_BACKOFF: return not_yet;
+	case RV_STOPPING: return not_yet;
+	case RV_BACKOFF: /* only an operator's resume moves on one that is paused */
+		return aim == RV_AIM_READY && (look->flags & RV_LOOK_PAUSED) ? lost : not_yet;
 	case RV_STATE_COUNT: break;
 	}
 	return lost;

@@ -94,7 +94,8 @@ void rv_recreate_explain(struct rv_engine *g, const struct rv_entry *e, const st
 	*l = (struct rv_rpc_loss){
 		.replaced = e->outcome == RV_DONE_OK && v->look.generation > e->before,
 		.lost = v->look.lost};
-	if (d && (asked || d->generation == e->before)) {
+	/* of this question; or of an earlier one, when that is why the life is known to be lost */
+	if (d && (asked || (d->generation == e->before && d->verdict == RV_FAIL))) {
 		l->verdict = rv_suspicion_word(d->verdict);
 		l->status = d->status;
 		if (l->replaced && d->verdict == RV_FAIL)

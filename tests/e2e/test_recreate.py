@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import threading
 import urllib.request
 
@@ -230,7 +231,7 @@ def test_a_request_for_an_earlier_life_is_stale_and_does_nothing(mortal, verb):
     before = r.service("web")
     got = r.ctl("--json", *verb, "--generation", "1")
     error = json.loads(got.stdout)["error"]
-    assert got.returncode == 8 and error["class"] == "stale" and error["retrySafe"] is True
+    assert got.returncode == 8 and error["class"] == "stale" and error["retrySafe"] is True and error["generation"] == 2
     assert "generation 1 is not the present one (2)" in error["message"] and "fresh state" in error["message"]
     now = r.service("web")
     assert (now["generation"], now["pid"], now["state"]) == (2, before["pid"], "ready") and "paused" not in now
@@ -433,6 +434,16 @@ def envd(reeve):
 def post(r, path, body=b""):
     with urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:%d%s" % (r.port, path), data=body), timeout=20) as got:
         return got.read()
+
+
+def test_a_verdict_is_that_of_the_question_that_is_answered(envd):
+    r = envd()
+    assert recreate(r, name="envd")[1]["verdict"] == "alive"
+    os.kill(r.service("envd")["pid"], signal.SIGSTOP)
+    status, got = recreate(r, "--timeout", "300ms", name="envd")
+    assert status == 6 and got["outcome"] == "timeout" and got["verdict"] is None, got
+    os.kill(r.service("envd")["pid"], signal.SIGCONT)
+    assert r.term() == 0
 
 
 # none of these is a loss; the status is kept apart

@@ -484,6 +484,7 @@ services:
     assert r.service("web")["state"] == "backoff" and r.service("web")["generation"] == 1
     told = r.ctl("--json", "why", "web").stdout
     assert json.loads(told)["services"][0]["waits_for"] == "resume" and "reevectl resume web" in told
+    assert r.ctl("wait", "--ready", "-t", "60s").returncode == 3, "nobody knows whether it is ever resumed"
     assert r.ctl("resume", "web").returncode == 0
     until("what was resumed is restarted",
           lambda: r.service("web")["generation"] == 2 and r.service("web")["state"] == "ready")
