@@ -49,8 +49,7 @@ static enum reeve_next fail(struct rv_init *i, struct reeve_turn *t)
 		: "; no answer had X-Envd-Version, by which envd shows that it can be "
 		  "given variables: it is too old, or not envd, or not there";
 
-	t->why = reeve_fmt(
-		t, "envd was not given the sandbox's variables: %s%s%s", t->why, tried, hint);
+	t->why = reeve_fmt(t, "%s%s%s", t->why, tried, hint);
 	return REEVE_FAIL;
 }
 
@@ -133,7 +132,8 @@ static enum reeve_next send_init(
 
 	if (!body) {
 		t->why = reeve_fmt(t,
-			"together with those that it has already, they are more than %d KiB",
+			"with those that it has already, the sandbox's variables are more than %d "
+			"KiB",
 			BODY_MOST >> 10);
 		return fail(i, t);
 	}
@@ -180,7 +180,7 @@ static enum reeve_next judge_init(struct reeve_turn *t, const char *url)
 		return next;
 	if (reeve_option_bool(t, "init-any-2xx"))
 		return REEVE_OK;
-	t->why = reeve_fmt(t, "%s, which option init-any-2xx would take", t->why);
+	t->why = reeve_fmt(t, "%s (option init-any-2xx takes it)", t->why);
 	return REEVE_FAIL;
 }
 
@@ -273,7 +273,10 @@ static enum reeve_next unite(struct rv_init *i, struct reeve_turn *t, uint16_t p
 		next = send_init(i, t, port, envs);
 	} else {
 		cJSON_Delete(envs);
-		t->why = fine ? reeve_fmt(t, "they would be more than %d", RV_INIT_MOST)
+		t->why = fine ? reeve_fmt(t,
+					"with those that it has already, the sandbox's variables "
+					"are more than %d",
+					RV_INIT_MOST)
 			      : "out of memory";
 		next = fail(i, t);
 	}

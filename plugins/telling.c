@@ -52,6 +52,5 @@ enum reeve_next rv_telling_update(struct reeve_turn *t, const char *url)
 	if (t->http.transport == REEVE_HTTP_DONE && t->http.status >= 200 && t->http.status < 300)
 		return REEVE_OK;
 	reeve_expect(t, "POST", url, 204);
-	t->why = reeve_fmt(t, "the sandbox's variables were not taken: %s", t->why);
 	return REEVE_FAIL;
 }

@@ -156,7 +156,7 @@ def test_refused_connects_are_tried_again(envd):  # R-44; the number of attempts
 
 @pytest.mark.parametrize("code", [400, 401, 404, 429, 500, 501, 302, 200])
 def test_an_answer_that_does_not_pass_is_final(envd, code):
-    r = fails(envd("init=%d" % code, env=A, timeout="60s"), "envd was not given the sandbox's variables",
+    r = fails(envd("init=%d" % code, env=A, timeout="60s"), "envd: did not take its environment: ",
               "/init answered %d, expected 204" % code)
     assert inits(r) == [code]
     assert MARK not in r.stderr
@@ -167,7 +167,7 @@ def test_an_answer_that_does_not_pass_is_final(envd, code):  # R-43, R-44, R-48
                                          ("init_lie", "later time stamp")])
 def test_three_attempts_are_all(envd, faults, word):  # bounded, although the service has a minute
     began = time.monotonic()
-    r = fails(envd(faults, env=A, timeout="60s"), "envd was not given the sandbox's variables", word, "(tried 3 times)")
+    r = fails(envd(faults, env=A, timeout="60s"), "envd: did not take its environment: ", word, "(tried 3 times)")
     assert time.monotonic() - began < 8 * harness.SLACK
     assert len(inits(r)) == 3
     assert MARK not in r.stderr
@@ -203,7 +203,7 @@ def test_another_2xx_is_taken_on_demand(envd):
     ("envs_payload=number", ["no string"]), ("init=404,init_no_version", ["/init answered 404", "no answer had X-Envd-Version"])])
 def test_something_else_on_the_port_fails_at_once(envd, faults, words):
     began = time.monotonic()
-    r = fails(envd(faults, env=A, timeout="60s"), "envd was not given the sandbox's variables", *words)
+    r = fails(envd(faults, env=A, timeout="60s"), "envd: did not take its environment: ", *words)
     assert time.monotonic() - began < 8 * harness.SLACK
     assert len(paths(r)) <= 2
     is_gone(r)
@@ -211,7 +211,7 @@ def test_something_else_on_the_port_fails_at_once(envd, faults, words):  # R-48
 
 def test_nobody_there_is_told_after_the_same_attempts_and_that_the_mark_is_missing(envd):
     r = fails(envd("no_bind", env=A, service={"ready": {"exec": ["/bin/true"], "timeout": "60s"}}),
-              "envd was not given the sandbox's variables", "refused", "(tried 3 times)", "no answer had X-Envd-Version")
+              "envd: did not take its environment: ", "refused", "(tried 3 times)", "no answer had X-Envd-Version")
     is_gone(r)
 
 
@@ -405,7 +405,7 @@ def test_an_interpreter_with_a_path_is_told_before_it_is_ready_and_later(interpr
 
 
 def test_an_interpreter_that_does_not_take_them_fails_the_boot(interpreter):
-    fails(interpreter({"envs-path": "/vars"}, 500, env=A), "the sandbox's variables were not taken: POST ", "/vars answered 500")
+    fails(interpreter({"envs-path": "/vars"}, 500, env=A), "i: did not take its environment: POST ", "/vars answered 500")
 
 
 def test_one_without_a_path_takes_none(interpreter):
