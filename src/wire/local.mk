@@ -1,6 +1,7 @@
 noinst_LIBRARIES += src/wire/libwire.a
 src_wire_libwire_a_SOURCES = \
 	src/wire/answer.c src/wire/answer.h \
+	src/wire/codec.c src/wire/codec.h \
 	src/wire/hostproto.c src/wire/hostproto.h \
 	src/wire/json.c src/wire/json.h \
 	src/wire/retry.c src/wire/retry.h \
