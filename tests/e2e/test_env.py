@@ -51,9 +51,11 @@ class Stage:
 
         def look():
             with open("/proc/%d/environ" % pid, "rb") as f:
-                return dict(e.split("=", 1) for e in f.read().decode().split("\0") if "=" in e)
+                return [e.split("=", 1) for e in f.read().decode().split("\0") if "=" in e]
 
-        return harness.until("the environment of %s" % name, look)
+        found = harness.until("the environment of %s" % name, look)
+        assert len(dict(found)) == len(found), "a name is there twice"
+        return dict(found)
 
     def order(self, what):
         (self.dir / "orders").write_text(what)

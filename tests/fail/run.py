@@ -19,14 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 BUILD = os.environ.get("RV_BUILD") or os.getcwd()
 REEVE = os.path.join(BUILD, "tests/fail/reeve")
-PLUGINS = [os.path.join(BUILD, p) for p in ("plugins/exec.so", "tests/plugins/good.so")]
+PLUGINS = [os.path.join(BUILD, p) for p in ("plugins/exec.so", "tests/plugins/good.so", "tests/plugins/taker.so")]
 BOUND = 30.0 * float(os.environ.get("RV_SLACK", "1"))
 
 CONFIG = """
 reeve: {runtime-dir: "%(dir)s", start-grace: 1s, shutdown-timeout: 5s, on-boot-failure: continue, log: {dir: "%(dir)s/log"}}
 services:
-  first: {command: [sh, -c, "echo one; echo two >&2; exec sleep 600"], listen: [{name: u, unix: "%(dir)s/u"}]}
+  first: {command: [sh, -c, "echo one; echo two >&2; exec sleep 600"], listen: [{name: u, unix: "%(dir)s/u"}], on-environment-change: restart}
   asked: {plugin: good, needs: [first], options: {do: "600"}, environment: {A: b}}
+  told: {plugin: taker, options: {told: "%(dir)s/told", orders: "%(dir)s/orders"}}
   tried: {command: [sleep, "600"], ready: {exec: ["true"], timeout: 5s}, log: {file: "-"}}
   says: {command: [python3, -IS, -c, "%(says)s"], ready: {notify: true, timeout: 5s}}
   theirs: {command: [sleep, "600"], ports: [%(port)d], if-running: adopt, ready: {tcp: %(port)d, timeout: 5s}}
@@ -40,6 +41,7 @@ SAYS = ("import _socket as s, os; s.socket(s.AF_UNIX, s.SOCK_DGRAM).sendto(b'REA
         "os.execv('/bin/sleep', ['sleep', '600'])")
 REQUESTS = [("status", {}), ("plan", {}), ("logs", {"names": ["first"]}), ("restart", {"names": ["first"], "timeout_ms": 3000}),
             ("stop", {"names": ["tried"], "timeout_ms": 3000}), ("start", {"names": ["tried"], "timeout_ms": 3000}),
+            ("env", {"environment": {"B": "2", "C": "3"}, "timeout_ms": 3000}), ("env", {"show_values": True}), ("env", {"names": ["told"]}),
             ("wait", {"timeout_ms": 100}), ("check", {}), ("reload", {"timeout_ms": 3000}), ("status", {})]
 
 
@@ -123,6 +125,7 @@ class Run:
             shutil.copy(p, place + "/plugins")
         self.configure(place, CONFIG)
         env = dict(os.environ, RV_FAIL_AT=str(self.at), RV_FAIL_ALL=str(many), RV_FAIL_REPORT=place + "/report", RV_FAIL_PLACE=place,
+                   REEVE_CREATE_ENVIRONMENT='{"envVars": {"A": "1"}}',
                    ASAN_OPTIONS="detect_leaks=1:exitcode=99", UBSAN_OPTIONS="print_stacktrace=1")
         with open(place + "/err", "wb") as err:
             child = subprocess.Popen([REEVE, "-c", place + "/c.yaml", "--plugin-dir", place + "/plugins"], env=env, stdin=subprocess.DEVNULL,
