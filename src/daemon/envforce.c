@@ -99,10 +99,8 @@ static bool may_change(const struct rv_engine *g, const struct rv_envset *next, 
 		return rv_fail(e, RV_ERR_REFUSED, "reeve is shutting down");
 	if (g->reload)
 		return rv_fail(e, RV_ERR_REFUSED, "a reload is under way; try again");
-	if (next->variables.count && !rv_envset_is_taken(g->conf, false))
-		return rv_fail(e, RV_ERR_REFUSED,
-			"no service takes variables: none has a plugin that tells them (as envd "
-			"has) or says on-environment-change: restart");
+	if (next->variables.count && !rv_envset_is_taken(g->conf, false, e))
+		return false;
 	return !has_stranger(g, next, e);
 }
 

@@ -166,14 +166,19 @@ static void mark_needed(const struct rv_plan *p, bool *needed)
 	}
 }
 
-bool rv_envset_is_taken(const struct rv_conf *conf, bool boot)
+bool rv_envset_is_taken(const struct rv_conf *conf, bool boot, struct rv_err *e)
 {
 	rv_auto_free bool *needed = calloc(conf->service_count + 1, sizeof(*needed));
 
-	if (needed && boot)
+	if (!needed)
+		return rv_fail(e, RV_ERR_SYSTEM, "out of memory");
+	if (boot)
 		mark_needed(conf->plan, needed);
-	for (size_t i = 0; needed && i < conf->service_count; i++)
+	for (size_t i = 0; i < conf->service_count; i++)
 		if ((!boot || needed[i]) && takes(&conf->services[i]))
 			return true;
-	return false;
+	return rv_fail(e, RV_ERR_REFUSED,
+		"no service%s can take variables: none has a plugin that tells them (as envd has) "
+		"or says on-environment-change: restart",
+		boot ? " that is started at boot" : "");
 }

@@ -32,8 +32,8 @@ bool rv_envset_drop(struct rv_envset *s, const struct rv_envset *before);
 bool rv_envset_differs(
 	const struct rv_service *s, const struct rv_envset *a, const struct rv_envset *b);
 
-/* Services to whom variables can be given: whose plugin tells them to what runs, or who are restarted for them. False: there
-   is none; of those that a boot starts, if `boot`. */
-bool rv_envset_is_taken(const struct rv_conf *conf, bool boot);
+/* Whether there is a service to whom variables can be given: whose plugin tells them to what runs, or who is restarted for
+   them; boot: of those that a boot starts. False: e says that there is none. */
+bool rv_envset_is_taken(const struct rv_conf *conf, bool boot, struct rv_err *e);
 
 #endif

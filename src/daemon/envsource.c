@@ -79,16 +79,14 @@ void rv_envsource_read(const char *path, struct rv_variables *to, struct rv_comp
 void rv_envsource_check(const struct rv_conf *conf, bool boot, struct rv_complaints *c)
 {
 	struct rv_buf names = {0};
+	struct rv_err e;
 
-	if (!conf->variables || rv_envset_is_taken(conf, boot))
+	if (!conf->variables || rv_envset_is_taken(conf, boot, &e))
 		return;
 	for (size_t i = 0; conf->variables[i]; i++)
 		rv_buf_fmt(&names, "%s%.*s", i ? ", " : "", (int)strcspn(conf->variables[i], "="),
 			conf->variables[i]);
-	rv_complain(c, (struct rv_place){.file = ""},
-		"the sandbox is given %s, but no service%s can take variables: none has a plugin "
-		"that "
-		"tells them (as envd has) or says on-environment-change: restart",
-		rv_buf_text(&names), boot ? " that is started at boot" : "");
+	rv_complain(c, (struct rv_place){.file = ""}, "the sandbox is given %s, but: %s",
+		rv_buf_text(&names), e.text);
 	rv_buf_fini(&names);
 }

@@ -194,7 +194,9 @@ bool rv_variables_fit(const struct rv_variables *v, struct rv_buf *why)
 
 	rv_variables_put(v, &json);
 	fits = !json.full && json.len <= RV_VARIABLES_SUM;
-	if (!fits)
+	if (json.full)
+		rv_buf_str(why, why->len ? "\nout of memory" : "out of memory");
+	else if (!fits)
 		rv_buf_fmt(why,
 			"%sall variables together have %zu bytes as a JSON object, at most %d",
 			why->len ? "\n" : "", json.len, RV_VARIABLES_SUM);

@@ -348,7 +348,7 @@ def test_nothing_can_be_set_where_nobody_takes_it(reeve):
     r = reeve("services: {a: {command: [/bin/sleep, '1000']}}")
     r.wait_ready()
     got = r.ctl("env", "set", "A=1")
-    assert got.returncode == 1 and "no service takes variables" in got.stderr
+    assert got.returncode == 1 and "no service can take variables" in got.stderr
     assert r.ctl("env").stdout == "NAME  SOURCE\n"
 
 
@@ -482,7 +482,7 @@ def test_a_reload_goes_by_the_variables_of_now(reeve, tmp_path):
     # without anybody to take them the files are wrong
     s.r.write("reeve.yaml", "services:\n" + PLAIN % ("ignore", ""))
     got = s.r.ctl("reload")
-    assert got.returncode == 1 and "given A, but no service can take" in got.stdout + got.stderr, got
+    assert got.returncode == 1 and "given A, but: no service can take" in got.stdout + got.stderr, got
     assert s.r.service("taker")["pid"] == pid
 
 
