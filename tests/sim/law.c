@@ -612,6 +612,10 @@ void law_action(struct sim *s, const struct rv_action *a)
 	case RV_ACT_HOOK: law_ask(s, a, r, a->hook); break;
 	case RV_ACT_DROP:
 		r->sick += r->ask == ASK_HEALTH; /* no answer is a bad one */
+		if (r->ask == RV_HOOK_UPDATE) {
+			r->uninformed |= r->untold; /* gave way: it comes again */
+			r->untold = false;
+		}
 		r->ask = ASK_NONE;
 		break;
 	case RV_ACT_SIGNAL:
