@@ -25,6 +25,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/ready.c \
 	src/conf/schema.c src/conf/schema.h \
 	src/conf/service.c \
+	src/conf/settle.c \
 	src/conf/socket.c \
 	src/conf/top.c \
 	src/conf/tree.c src/conf/tree.h \
