@@ -40,13 +40,19 @@ void rv_recreate_note(struct rv_engine *g, struct rv_entry *e)
 	e->answers = d ? d->answers : 0;
 }
 
+/* Memory may have been refused for it. */
+static const char *said(const struct rv_suspicion *s)
+{
+	return s->why ? s->why : "";
+}
+
 static void explain_nothing(
 	const struct rv_view *v, const struct rv_suspicion *asked, char *why, size_t size)
 {
 	if (asked && asked->verdict == RV_RETRY)
 		snprintf(why, size,
 			"whether it is lost cannot be told, so nothing was replaced%s%s",
-			*asked->why ? ": " : "", asked->why);
+			*said(asked) ? ": " : "", said(asked));
 	else if (v->look.flags & RV_LOOK_PAUSED)
 		snprintf(why, size, "it is paused: nothing is replaced before `reevectl resume %s`",
 			v->name);
@@ -79,7 +85,7 @@ static void explain_success(const struct rv_entry *e, const struct rv_view *v,
 			l->notice);
 	else if (asked)
 		snprintf(why, size, "it is alive, so nothing was replaced%s%s",
-			*asked->why ? ": " : "", asked->why);
+			*said(asked) ? ": " : "", said(asked));
 	else
 		snprintf(why, size, "it was on its way, and is ready: nothing was replaced");
 }
@@ -92,7 +98,7 @@ void rv_recreate_explain(struct rv_engine *g, const struct rv_entry *e, const st
 	bool up = v->look.state == RV_READY || v->look.state == RV_UNHEALTHY;
 
 	*l = (struct rv_rpc_loss){
-		.replaced = e->outcome == RV_DONE_OK && v->look.generation > e->before,
+		.replaced = e->outcome == RV_DONE_OK && e->before && v->look.generation > e->before,
 		.lost = v->look.lost};
 	/* of this question; or of an earlier one, when that is why the life is known to be lost */
 	if (d && (asked || (d->generation == e->before && d->verdict == RV_FAIL))) {

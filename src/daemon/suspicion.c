@@ -90,7 +90,10 @@ void rv_suspicion_answered(struct rv_engine *g, struct rv_hands *h, const struct
 
 void rv_suspicion_unanswered(struct rv_engine *g, struct rv_hands *h)
 {
-	learn(g, h, RV_RETRY, 0, "it has not answered in time");
+	bool disabled = rv_core_look(g->core, h->service->id).flags & RV_LOOK_DISABLED;
+
+	learn(g, h, RV_RETRY, 0,
+		disabled ? "the plugin is disabled" : "it has not answered in time");
 }
 
 void rv_suspicion_reported(struct rv_hands *h, uid_t uid)

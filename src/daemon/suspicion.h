@@ -27,7 +27,7 @@ static inline const char *rv_suspicion_word(enum rv_verdict v)
 }
 /* The answer of confirm. */
 void rv_suspicion_answered(struct rv_engine *g, struct rv_hands *h, const struct rv_host_answer *a);
-/* It did not come in time. */
+/* It did not come in time, or nobody is left to give it. */
 void rv_suspicion_unanswered(struct rv_engine *g, struct rv_hands *h);
 /* A client has reported it; told before the core hears of it. */
 void rv_suspicion_reported(struct rv_hands *h, uid_t uid);

@@ -64,7 +64,8 @@ def test_each_requirement_about_starts_and_what_was_built_has_a_mistake_that_is_
     planted = set()
     for title in re.findall(r"^== (.*)", text("faults/list.txt"), re.M):
         planted |= {int(n) for n in re.findall(r"\bR-(\d+)\b", title)}
-    assert sorted({*range(1, 39), *range(40, 43), 45, 46, 54, 55, 57, *range(58, 75), *range(118, 122), *range(123, 139)} - planted) == [127]  # the list itself
+    wanted = {*range(1, 39), *range(40, 43), 45, 46, 54, 55, 57, *range(58, 75), *range(100, 117), *range(118, 122), *range(123, 139)}
+    assert sorted(wanted - planted) == [110, 127]  # nothing reads the files again that could be made to; the list itself
 
 
 def test_each_test_that_is_to_see_a_mistake_exists():
