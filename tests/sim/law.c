@@ -72,6 +72,8 @@ static void law_order(struct sim *s, struct record *r, const struct rv_event *e)
 	case RV_EV_PAUSE:
 	case RV_EV_RESUME:
 		r->swings += r->paused != (e->kind == RV_EV_PAUSE);
+		r->replacing &= e->kind ==
+			RV_EV_PAUSE; /* what is resumed is a restart like any other */
 		r->paused = e->kind == RV_EV_PAUSE;
 		break;
 	case RV_EV_RETIRE:
