@@ -68,8 +68,8 @@ def test_a_cell_that_never_ends_does_not_hold_up_the_end(fresh):
     began = time.monotonic()
     assert s.term() == 0
     assert time.monotonic() - began < 20 * harness.SLACK
-    assert s.leftovers() == []
     endless.join(30)
+    assert s.leftovers() == []
 
 
 def run_endlessly(s):
@@ -115,7 +115,9 @@ def test_a_port_that_jupyter_cannot_have_fails_the_boot_and_names_who_has_it(fre
 # nobody listens there, so that only Jupyter itself finds out; it does not go on to another port
 def test_a_port_that_jupyter_cannot_bind_fails_with_its_own_words(fresh):
     with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of an earlier test may linger there
         taken.bind(("127.0.0.1", PORTS["jupyter"]))
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)  # Jupyter sets it, too, and would get the port
         s = fresh()
         assert s.wait(40) == 10
     assert "jupyter: failed: exited with 1 before it was ready" in s.stderr
