@@ -157,9 +157,13 @@ void rv_link_tick_init(struct rv_hostlink *h);
 /* Ends a host for what it did: nonsense, or hanging up and living on. */
 void rv_link_put_down(struct rv_hostlink *h);
 
+/* ---- hosttake.c ---- */
+
+/* All whole frames that have come. */
+void rv_link_take_all(struct rv_hostlink *h);
+
 /* ---- hostlink.c ---- */
 
-void rv_link_take_all(struct rv_hostlink *h);
 /* Nothing is asked: no ticks, and after a minute no host either. */
 void rv_link_rest(struct rv_hostlink *h);
 

@@ -24,6 +24,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/hostload.c \
 	src/daemon/hostparts.h \
 	src/daemon/hostrun.c \
+	src/daemon/hosttake.c \
 	src/daemon/hostvalues.c \
 	src/daemon/load.c src/daemon/load.h src/daemon/report.c \
 	src/daemon/reload.c src/daemon/reload.h src/daemon/reloadin.h \
