@@ -2,57 +2,27 @@
 #include "daemon/envchange.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
-#include "daemon/ctljudge.h"
 #include "daemon/envforce.h"
 #include "daemon/envset.h"
+#include "daemon/envstep.h"
 #include "daemon/pump.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
 
 #define BACK_LIMIT (10 * RV_SEC) /* to tell what was before, whatever bound the asker has */
-#define RENEW_MORE (30 * RV_SEC) /* and to restart what had been restarted */
-
-enum step { TELL, RENEW, TELL_BACK, RENEW_BACK };
-
-struct rv_envchange {
-	enum step step;
-	struct rv_envset
-		*other; /* TELL, RENEW: that of before; later: the one that was not taken */
-	bool failed, late;
-	bool heard; /* TELL_BACK: the core has begun with it */
-	rv_id spoke; /* whose reason is the last in `why` */
-	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
-	struct rv_buf told, renewed;
-	rv_time began;
-	struct rv_entry *
-		renewing; /* of the present step: first those who are restarted, then those who go with them */
-	size_t count, own; /* own: of the first kind */
-	uint64_t *ran; /* by id: the life that ran when it began; 0: none */
-	rv_time until; /* TELL, RENEW: the asker's time */
-	ev_timer timer;
-	rv_env_done *done; /* NULL: nobody waits any more */
-	void *arg;
-};
-
-static bool goes_back(const struct rv_envchange *c)
-{
-	return c->step >= TELL_BACK;
-}
 
 /* ---- what is said ---- */
 
-static void name(struct rv_buf *to, const struct rv_engine *g, rv_id id)
+void rv_env_name(struct rv_buf *to, const struct rv_engine *g, rv_id id)
 {
 	rv_buf_fmt(to, "%s%s", to->len ? ", " : "", rv_pump_name(g, id));
 }
 
-static void blame(struct rv_engine *g, rv_id id, const char *why)
+void rv_env_blame(struct rv_engine *g, rv_id id, const char *why)
 {
 	struct rv_envchange *c = g->change;
-	struct rv_buf *to = goes_back(c) ? &c->undone : &c->why;
+	struct rv_buf *to = rv_env_goes_back(c) ? &c->undone : &c->why;
 
 	c->spoke = id;
 	rv_buf_fmt(to, "%s%s: %s", to->len ? "; " : "", rv_pump_name(g, id), why);
@@ -73,7 +43,7 @@ void rv_env_hide(const struct rv_engine *g, const char *text, struct rv_buf *to)
 void rv_env_refused(struct rv_engine *g, rv_id id, const char *why)
 {
 	if (g->change)
-		blame(g, id, why);
+		rv_env_blame(g, id, why);
 }
 
 void rv_env_told(struct rv_engine *g, const struct rv_action *a)
@@ -83,13 +53,14 @@ void rv_env_told(struct rv_engine *g, const struct rv_action *a)
 	if (!c)
 		return;
 	if (a->verdict == RV_OK) {
-		if (!goes_back(c))
-			name(&c->told, g, a->id);
+		if (!rv_env_goes_back(c))
+			rv_env_name(&c->told, g, a->id);
 		return;
 	}
 	c->failed = true;
 	if (c->spoke != a->id)
-		blame(g, a->id, "it ended, or its plugin was disabled, before it had taken them");
+		rv_env_blame(
+			g, a->id, "it ended, or its plugin was disabled, before it had taken them");
 	c->spoke = RV_NO_ID;
 }
 
@@ -103,30 +74,6 @@ static void push_inform(struct rv_engine *g, rv_time within)
 			.id = RV_NO_ID,
 			.exit = RV_EXIT_UNKNOWN,
 			.time = within});
-}
-
-static bool is_alive(enum rv_state s)
-{
-	return s == RV_STARTING || s == RV_READY || s == RV_UNHEALTHY;
-}
-
-/* It runs, nobody tells it, and its own environment is another one now. */
-static bool is_behind(const struct rv_engine *g, rv_id id, const struct rv_envset *before)
-{
-	const struct rv_service *s = g->hands[id].service;
-
-	return s && !rv_env_is_told(s) && is_alive(rv_core_look(g->core, id).state) &&
-		rv_envset_differs(s, before, g->world.set);
-}
-
-/* Those who were not started since: they, and all that they start, have what was before. */
-static void name_the_kept(struct rv_engine *g, struct rv_buf *to)
-{
-	const struct rv_envchange *c = g->change;
-
-	for (rv_id id = 0; id < g->slots; id++)
-		if (g->hands[id].facts.started < c->began && is_behind(g, id, c->other))
-			name(to, g, id);
 }
 
 static void destroy(struct rv_envchange *c)
@@ -143,10 +90,10 @@ static void destroy(struct rv_envchange *c)
 	free(c);
 }
 
-static void finish(struct rv_engine *g)
+void rv_env_finish(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
-	bool done = !goes_back(c);
+	bool done = !rv_env_goes_back(c);
 	struct rv_buf kept = {0};
 	struct rv_envdone how = {.done = done, .late = c->late, .set = g->world.set};
 
@@ -159,7 +106,7 @@ static void finish(struct rv_engine *g)
 	how.told = rv_buf_text(&c->told);
 	how.renewed = rv_buf_text(&c->renewed);
 	if (done)
-		name_the_kept(g, &kept);
+		rv_env_kept(g, &kept);
 	how.kept = rv_buf_text(&kept);
 	g->change = NULL; /* the next one may begin from inside */
 	if (!done)
@@ -170,7 +117,7 @@ static void finish(struct rv_engine *g)
 	destroy(c);
 }
 
-static void set_timer(struct rv_engine *g, rv_time within)
+void rv_env_timer(struct rv_engine *g, rv_time within)
 {
 	ev_timer *t = &g->change->timer;
 
@@ -181,7 +128,7 @@ static void set_timer(struct rv_engine *g, rv_time within)
 }
 
 /* A hook that was told of the new ones is told the old ones, also the one that refused: nobody knows what it has done. */
-static void go_back(struct rv_engine *g)
+void rv_env_go_back(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
@@ -193,84 +140,11 @@ static void go_back(struct rv_engine *g)
 		rv_envset_drop(c->other, g->world.set);
 	if (!c->other || !rv_env_exchange(g, &c->other)) {
 		rv_buf_str(&c->undone, "out of memory");
-		finish(g);
+		rv_env_finish(g);
 		return;
 	}
 	push_inform(g, BACK_LIMIT);
-	set_timer(g, BACK_LIMIT + RV_SEC);
-}
-
-/* What has failed with the new ones ran before: it is started again. */
-static void renew(struct rv_engine *g, rv_id id)
-{
-	struct rv_envchange *c = g->change;
-	struct rv_look look = rv_core_look(g->core, id);
-	bool down = look.state == RV_FAILED || look.state == RV_BACKOFF;
-
-	if (!down && !is_alive(look.state))
-		return;
-	c->renewing[c->count++] = (struct rv_entry){.id = id, .before = look.generation};
-	rv_pump_push(g, down ? RV_EV_START : RV_EV_RENEW, id, 0);
-}
-
-static void begin_renewing(struct rv_engine *g)
-{
-	struct rv_envchange *c = g->change;
-
-	c->step = RENEW;
-	for (rv_id id = 0; id < g->slots; id++) {
-		if (!is_behind(g, id, c->other) || !g->hands[id].service->renews)
-			continue;
-		name(&c->renewed, g, id);
-		renew(g, id);
-	}
-	c->own = c->count;
-	if (!c->count)
-		finish(g);
-}
-
-/* Who stands on one that was restarted was restarted, too, and has to be there again. False: nobody but those who are
-   waited for already. */
-static bool find_dependents(struct rv_engine *g)
-{
-	struct rv_envchange *c = g->change;
-	size_t before = c->count;
-
-	for (rv_id id = 0; id < g->slots; id++) {
-		struct rv_look look;
-		size_t i = 0;
-
-		if (!g->hands[id].service || !c->ran[id])
-			continue;
-		look = rv_core_look(g->core, id);
-		if ((look.generation == c->ran[id] && is_alive(look.state)) ||
-			!(look.flags & RV_LOOK_NEEDED) || (look.flags & RV_LOOK_HELD))
-			continue;
-		while (i < c->count && c->renewing[i].id != id)
-			i++;
-		if (i < c->count)
-			continue;
-		c->renewing[c->count++] = (struct rv_entry){.id = id, .before = c->ran[id]};
-		if (c->step == RENEW)
-			name(&c->renewed, g, id);
-	}
-	return c->count > before;
-}
-
-static void renew_back(struct rv_engine *g)
-{
-	struct rv_envchange *c = g->change;
-	size_t n = c->count;
-
-	c->step = RENEW_BACK;
-	c->count = 0;
-	for (size_t i = 0; i < n; i++)
-		if (i < c->own || !is_alive(rv_core_look(g->core, c->renewing[i].id).state))
-			renew(g, c->renewing[i].id);
-	if (c->count)
-		set_timer(g, RENEW_MORE);
-	else
-		finish(g);
+	rv_env_timer(g, BACK_LIMIT + RV_SEC);
 }
 
 static bool is_untold(const struct rv_engine *g, rv_id id)
@@ -289,66 +163,30 @@ static void judge_telling(struct rv_engine *g)
 	}
 	/* one that refuses decides; on the way back all are waited for */
 	if (c->failed && c->step == TELL) {
-		go_back(g);
+		rv_env_go_back(g);
 		return;
 	}
 	for (rv_id id = 0; id < g->slots; id++)
 		if (is_untold(g, id))
 			return;
 	if (c->step == TELL)
-		begin_renewing(g);
+		rv_env_renew(g);
 	else
-		renew_back(g);
-}
-
-/* False: one of them failed, and it is gone back. */
-static bool judge_each(struct rv_engine *g, bool *all)
-{
-	struct rv_envchange *c = g->change;
-
-	*all = true;
-	for (size_t i = 0; i < c->count; i++) {
-		struct rv_entry *e = &c->renewing[i];
-
-		if (e->decided)
-			continue;
-		e->outcome = rv_ctl_judge(g, RV_AIM_RESTART, e);
-		e->decided = e->outcome != RV_DONE_YET;
-		*all = *all && e->decided;
-		if (!e->decided || e->outcome == RV_DONE_OK)
-			continue;
-		blame(g, e->id, rv_engine_look(g, e->id).detail);
-		if (c->step == RENEW) {
-			go_back(g);
-			return false;
-		}
-	}
-	return true;
-}
-
-static void judge_renewing(struct rv_engine *g)
-{
-	bool all;
-
-	do {
-		if (!judge_each(g, &all) || !all)
-			return;
-	} while (find_dependents(g));
-	finish(g);
+		rv_env_renew_back(g);
 }
 
 void rv_env_turn(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
-	if (rv_core_closing(g->core) && !goes_back(c)) {
+	if (rv_core_closing(g->core) && !rv_env_goes_back(c)) {
 		rv_buf_str(&c->why, "reeve is shutting down");
 		c->step = RENEW_BACK;
-		finish(g);
+		rv_env_finish(g);
 	} else if (c->step == TELL || c->step == TELL_BACK) {
 		judge_telling(g);
 	} else {
-		judge_renewing(g);
+		rv_env_judge_renewing(g);
 	}
 }
 
@@ -359,11 +197,11 @@ static void name_the_late(struct rv_engine *g)
 	if (c->step == TELL || c->step == TELL_BACK) {
 		for (rv_id id = 0; id < g->slots; id++)
 			if (is_untold(g, id))
-				blame(g, id, "it has not answered in time");
+				rv_env_blame(g, id, "it has not answered in time");
 	} else {
 		for (size_t i = 0; i < c->count; i++)
 			if (!c->renewing[i].decided)
-				blame(g, c->renewing[i].id,
+				rv_env_blame(g, c->renewing[i].id,
 					"it was restarted, and is not ready in time");
 	}
 }
@@ -375,11 +213,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 	(void)loop;
 	(void)events;
 	name_the_late(g);
-	if (goes_back(g->change)) {
-		finish(g);
+	if (rv_env_goes_back(g->change)) {
+		rv_env_finish(g);
 		return;
 	}
-	go_back(g);
+	rv_env_go_back(g);
 }
 
 /* ---- requests ---- */
@@ -403,7 +241,7 @@ static struct rv_envchange *create(struct rv_engine *g)
 	for (rv_id id = 0; id < g->slots; id++) {
 		struct rv_look look = rv_core_look(g->core, id);
 
-		c->ran[id] = is_alive(look.state) ? look.generation : 0;
+		c->ran[id] = rv_env_is_alive(look.state) ? look.generation : 0;
 	}
 	return c;
 }
@@ -428,7 +266,7 @@ bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool rep
 	g->change->until = rv_now() + within;
 	push_inform(g, within);
 	/* hooks have the same bound, and a reason of their own */
-	set_timer(g, within + 50 * RV_MS);
+	rv_env_timer(g, within + 50 * RV_MS);
 	return true;
 }
 
@@ -448,7 +286,7 @@ void rv_env_end(struct rv_engine *g)
 	if (g->change) {
 		rv_env_disown(g);
 		g->change->step = RENEW_BACK;
-		finish(g);
+		rv_env_finish(g);
 	}
 	rv_envset_destroy(g->world.set);
 	g->world.set = NULL;
