@@ -21,9 +21,10 @@ struct rv_replacing {
 	size_t slots;
 };
 
-/* Reads the files again. What is wrong with them is logged, too. True: phase one has begun, and *r is filled until the engine runs again; watchers
-   are told (rv_watcher.replacing) just before phase two, while both confs are there. False: `c` has an error, and nothing has
-   changed. Not while reeve closes. It takes as long as plugins need to be asked, at most some seconds. */
+/* Reads the files again. What is wrong with them is logged, too. True: phase one has begun, and *r is filled until the
+   engine runs again; watchers are told (rv_watcher.replacing) just before phase two, while both confs are there. False:
+   `c` has an error, and nothing has changed. Not while reeve closes, or the sandbox's variables are being changed. It takes
+   as long as plugins need to be asked, at most some seconds. */
 bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,
 	struct rv_replacing *r);
 /* The same files, and what would come of them; nothing is bound, opened or changed. NULL: `c` has an error. *r holds until it is
