@@ -159,12 +159,14 @@ static void foresee(struct rv_conn *c, const struct rv_request *r)
 void rv_verb_reload(struct rv_conn *c, const struct rv_request *r)
 {
 	struct rv_control *k = c->control;
+	const char *not_now = rv_engine_reload_is_refused(k->engine);
 	struct rv_complaints found = {0};
 	struct rv_replacing what;
 	struct rv_renewal *w = NULL;
 
-	if (!k->load || rv_engine_closing(k->engine)) {
-		rv_verb_error(c, r, RV_RPC_REFUSED, "reeve is shutting down");
+	if (!k->load || not_now) {
+		rv_verb_error(
+			c, r, RV_RPC_REFUSED, "%s", not_now ? not_now : "reeve knows no files yet");
 		return;
 	}
 	if (c->waits >= RV_CONN_WAITS_MAX) {

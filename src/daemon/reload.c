@@ -248,20 +248,22 @@ struct rv_reload *rv_engine_foresee(struct rv_engine *g, const struct rv_load *f
 	return r;
 }
 
+const char *rv_engine_reload_is_refused(const struct rv_engine *g)
+{
+	if (rv_core_closing(g->core))
+		return "reeve is shutting down";
+	return g->change ? "the sandbox's variables are being changed; try again" : NULL;
+}
+
 bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,
 	struct rv_replacing *what)
 {
+	const char *not_now = rv_engine_reload_is_refused(g);
 	bool good;
 
-	if (rv_core_closing(g->core)) {
-		rv_complain(
-			c, (struct rv_place){.file = ""}, "cannot reload: reeve is shutting down");
-		return false;
-	}
-	if (g->change) {
-		rv_complain(c, (struct rv_place){.file = ""},
-			"cannot reload: the sandbox's variables are being changed; try again");
-		say_complaints(c);
+	if (not_now) {
+		rv_complain(c, (struct rv_place){.file = ""}, "%s", not_now);
+		rv_say(RV_ERROR, NULL, "not reloaded: %s", not_now);
 		return false;
 	}
 	rv_say(RV_INFO, NULL, "reloading the configuration");

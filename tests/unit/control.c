@@ -490,6 +490,11 @@ bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct r
 	return true;
 }
 
+const char *rv_engine_reload_is_refused(const struct rv_engine *g)
+{
+	return g->closing ? "reeve is shutting down" : NULL;
+}
+
 struct rv_reload *rv_engine_foresee(struct rv_engine *g, const struct rv_load *files,
 	struct rv_complaints *c, struct rv_replacing *r)
 {
