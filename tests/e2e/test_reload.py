@@ -698,6 +698,22 @@ def test_a_reload_that_is_under_way_when_reeve_ends_ends_with_it(reeve):
     assert p.returncode in (1, 7), error
 
 
+def test_while_the_sandboxs_variables_are_being_changed_a_reload_is_refused(reeve):
+    gated = "command: [/bin/sh, -c, 'until [ -e go ]; do sleep 0.02; done; echo >&3; exec sleep 1000']"
+    r = reeve(graph(service("a", gated, "working-dir: '${env.TMPDIR}'", "ready: {fd: 3, timeout: 60s}", "on-environment-change: restart")),
+              files={"go": ""})
+    r.wait_ready()
+    os.unlink(r.path("go"))
+    p = subprocess.Popen([REEVECTL, "-s", r.socket, "env", "set", "A=1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=r.env)
+    until("its next life", lambda: r.service("a")["generation"] == 2)
+    got = r.ctl("reload")
+    assert got.returncode == 1 and got.stderr == "reevectl: cannot reload: the sandbox's variables are being changed; try again\n"
+    r.write("go", "")
+    assert p.wait(30 * SLACK) == 0
+    assert r.ctl("reload").returncode == 0
+    assert r.term() == 0
+
+
 def test_a_reload_while_the_boot_is_under_way_leaves_what_starts_alone(reeve):
     def text(word):
         return graph(service("slow", "command: [/bin/sh, -c, 'until [ -e go ]; do sleep 0.02; done; touch up; exec sleep 1000']",
