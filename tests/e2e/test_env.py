@@ -146,6 +146,32 @@ def test_both_names_at_once_and_other_nonsense_is_refused(once, tmp_path):
     assert got.returncode == 78 and "cannot open it" in got.stderr
 
 
+@pytest.mark.parametrize("source", ["fifo", "-"])
+def test_a_source_that_does_not_end_holds_up_neither_the_start_for_ever_nor_a_request_to_end(tmp_path, source):
+    os.mkfifo(tmp_path / "fifo")
+    path = str(tmp_path / "fifo") if source == "fifo" else "-"
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/true]}}\n")
+    words = [harness.REEVE, "check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", TEST_PLUGINS, "--environment", path]
+    silent = [subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    harness.until("both wait", lambda: all(harness.state_of(p.pid) == "S" for p in silent))
+    silent[0].terminate()
+    assert silent[0].wait(timeout=8) == 78 and "had not ended when reeve was asked to end" in silent[0].stderr.read()
+    assert silent[1].wait(timeout=30 * harness.SLACK) == 78 and "no end after 10 seconds" in silent[1].stderr.read()
+
+
+def test_a_fifo_may_be_written_later(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "reeve.yaml").write_text("services: {a: {command: [/bin/true], on-environment-change: restart}}\n")
+    p = subprocess.Popen([harness.REEVE, "check", "-c", str(tmp_path / "reeve.yaml"), "--plugin-dir", harness.PLUGINS,
+                          "--environment", str(tmp_path / "fifo")], stderr=subprocess.PIPE, text=True)
+    harness.until("it waits", lambda: harness.state_of(p.pid) == "S")
+    with open(tmp_path / "fifo", "w") as f:
+        f.write('{"envVars": ')
+        f.flush()
+        f.write('{"A": 1}}')
+    assert p.wait(timeout=30 * harness.SLACK) == 78 and "A has a value that is no string" in p.stderr.read()
+
+
 def test_the_bounds_of_a_value_and_of_the_whole_are_exact(once, tmp_path):
     #
     def tried(values):
