@@ -27,7 +27,7 @@ static uid_t peer_of(int fd)
 /* It has all its answers, and nothing more is to come. */
 static bool is_idle(const struct rv_conn *c)
 {
-	return !c->waits && !c->follows && !c->onlooker && !rv_conn_pending(c) &&
+	return !c->waits && !c->follows && !c->follows_all && !c->onlooker && !rv_conn_pending(c) &&
 		ev_now(c->control->loop) - c->last >= IDLE_LEAST;
 }
 
