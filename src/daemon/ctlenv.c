@@ -239,7 +239,7 @@ static void put_sandbox(const struct rv_engine *g, struct list *l)
 }
 
 static const char *source_of(const struct rv_envset *set, const struct rv_conf *conf,
-	const struct rv_service *s, const struct rv_environ *all, size_t i)
+	const struct rv_environ *all, size_t i)
 {
 	const char *const *given = rv_envset_list(set), *const *files = conf->environment;
 
@@ -251,24 +251,22 @@ static const char *source_of(const struct rv_envset *set, const struct rv_conf *
 	for (; files && *files; files++)
 		if (*files == all->list[i])
 			return "configuration";
-	(void)s;
 	return i < all->recipe ? "plugin" : "service";
 }
 
 /* What its next start has; what is added there (LISTEN_*, the account's) is not. */
-static bool put_service(const struct rv_engine *g, rv_id id, struct list *l)
+static void put_service(const struct rv_engine *g, rv_id id, struct list *l)
 {
 	const struct rv_conf *conf = rv_engine_conf(g);
 	const struct rv_service *s = &conf->services[id];
 	const struct rv_envset *set = rv_engine_env(g);
 	struct rv_arena arena = {0};
 	struct rv_environ all;
-	bool fine = rv_conf_environ(s, rv_envset_list(set), &arena, &all);
 
-	for (size_t i = 0; fine && all.list && all.list[i]; i++)
-		put(l, all.list[i], source_of(set, conf, s, &all, i));
+	rv_conf_environ(s, rv_envset_list(set), &arena, &all);
+	for (size_t i = 0; all.list && all.list[i]; i++)
+		put(l, all.list[i], source_of(set, conf, &all, i));
 	rv_arena_fini(&arena);
-	return fine;
 }
 
 /* What the hook update tells somebody, another may have told it, too; and that is not known here. */
