@@ -246,7 +246,8 @@ void law_adopted(struct sim *s)
 			r->paused = r->told_paused = false;
 		}
 		if (r->retired)
-			r->spawn_failed_at = r->due = r->was_ready_once = 0; /* begins anew */
+			r->spawn_failed_at = r->due = r->was_ready_once = r->replacing =
+				0; /* begins anew */
 		r->retired = false;
 		r->since = s->now;
 	}

@@ -516,8 +516,10 @@ static void law_state(struct sim *s, const struct rv_action *a, struct record *r
 			convict(s, "%u is ready and left no daemon that is known", a->id);
 		r->was_ready_once = true;
 	}
-	if (state == RV_ADOPTED)
+	if (state == RV_ADOPTED) {
 		r->was_ready_once = true; /* its loss is counted as that of one of ours */
+		r->replacing = false; /* and it is what was to come */
+	}
 	if (state == RV_STOPPING && r->state == RV_STARTING && a->why == RV_WHY_READY_TIMEOUT &&
 		s->now < r->start_until)
 		convict(s, "%u is given up before the time is over that it asked for", a->id);
