@@ -198,7 +198,9 @@ static void found(const struct rv_turn *t, struct rv_slot *s)
 	case RV_OK:
 		rv_heir_end(s);
 		s->quits = false; /* that was said by the one before */
-		if (s->state == RV_UNHEALTHY && s->why == RV_WHY_QUITS)
+		/* nobody asks for its health when a reload has taken the check away meanwhile */
+		if (s->state == RV_UNHEALTHY &&
+			(s->why == RV_WHY_QUITS || !rv_node_of(t->c, s)->health_period))
 			healthy(t, s);
 		else
 			schedule(t, s);
