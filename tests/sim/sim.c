@@ -71,10 +71,10 @@ static const char *const faults[] = {
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000
 
-/* What has failed once is run again for ever. The first three ended before what started had used up its time; in the next two
-   one that was paused while it rested was woken by the sweeping core, again and again; in the next the law did not
-   count the loss of a guest, and in the last three it took for a replacement what was resumed, adopted or changed by a reload. Behind those, one that
-   stayed unhealthy when a reload took its check away while its daemon was looked for. */
+/* What has failed once is run again for ever. The first three ended before what started had used up its time; in the
+   next two one that was paused while it rested was woken by the sweeping core, again and again; in the next the law did
+   not count the loss of a guest; in three more it took for a replacement what was resumed, adopted or changed by a
+   reload; and one stayed unhealthy when a reload took its check away while its daemon was looked for. */
 static const uint64_t kept_seeds[] = {701057556, 703145193, 704007581, 706035367, 707127500,
 	706088594, 801034299, 805138282, 808152421, 811029835};
 
