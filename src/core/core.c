@@ -179,8 +179,7 @@ static uint32_t look_flags(const struct rv_slot *s)
 		(s->need ? RV_LOOK_NEEDED : 0u) | (s->paused ? RV_LOOK_PAUSED : 0u) |
 		(s->lost ? RV_LOOK_LOST : 0u) | (s->disabled ? RV_LOOK_DISABLED : 0u) |
 		(unproven ? RV_LOOK_UNPROVEN : 0u) | (s->was_ready ? RV_LOOK_WAS_READY : 0u) |
-		(s->untold ? RV_LOOK_UNTOLD : 0u) |
-		(s->recreating ? RV_LOOK_RECREATING : 0u);
+		(s->untold ? RV_LOOK_UNTOLD : 0u) | (s->recreating ? RV_LOOK_RECREATING : 0u);
 }
 
 struct rv_look rv_core_look(const struct rv_core *c, rv_id id)

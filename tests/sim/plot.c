@@ -7,9 +7,8 @@ const char *event_name(enum rv_event_kind k)
 {
 	static const char *const names[] = {"BOOT", "START", "STOP", "RESTART", "RECREATE", "PAUSE",
 		"RESUME", "SHUTDOWN", "FORCE", "RETIRE_BEGIN", "RETIRE", "RETIRE_END", "DISABLED",
-		"INFORM", "RENEW",
-		"SPAWNED", "SPAWN_FAILED", "ADOPTED", "FOUND", "EXITED", "GONE", "PROVED", "HEALTH",
-		"HOOK_DONE", "EXTEND", "QUITS"};
+		"INFORM", "RENEW", "SPAWNED", "SPAWN_FAILED", "ADOPTED", "FOUND", "EXITED", "GONE",
+		"PROVED", "HEALTH", "HOOK_DONE", "EXTEND", "QUITS"};
 
 	return names[k];
 }

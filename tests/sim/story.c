@@ -208,9 +208,8 @@ static bool event(struct stage *st, char *text)
 {
 	static const char *const verbs[] = {"boot", "start", "stop", "restart", "recreate", "pause",
 		"resume", "shutdown", "force", "retire-begin", "retire", "retire-end", "disabled",
-		"inform", "renew",
-		"spawned", "spawn-failed", "adopted", "found", "exited", "gone", "proved", "health",
-		"hook", "extend", "quits", NULL};
+		"inform", "renew", "spawned", "spawn-failed", "adopted", "found", "exited", "gone",
+		"proved", "health", "hook", "extend", "quits", NULL};
 	static const char *const hooks[] = {RV_HOOKS(RV_LIST_NAME) NULL};
 	static const char *const verdicts[] = {"ok", "retry", "fail", NULL};
 	char *rest = NULL, *verb = strtok_r(text, " ", &rest), *word;
