@@ -249,9 +249,10 @@ void rv_capture_rebind(struct rv_capture *c, const struct rv_log_conf *conf, con
 
 void rv_capture_redirect(struct rv_capture *c, struct rv_capture *fresh)
 {
-	const struct rv_capture old = *c;
+	struct rv_capture old;
 
-	rv_capture_drain(c);
+	rv_capture_drain(c); /* which may exchange the descriptor of its log */
+	old = *c;
 	c->service = fresh->service;
 	c->kind = fresh->kind;
 	c->file = fresh->file;

@@ -212,6 +212,7 @@ static bool go_on(struct rv_given *v, const struct rv_conf *conf)
 void rv_given_go_on(struct rv_engine *g, rv_id id)
 {
 	struct rv_hands *h = &g->hands[id];
+	bool has_no_life = h->given && h->context.env == h->given->variant.env;
 
 	if (h->given_next && !go_on(h->given_next, g->conf)) {
 		rv_given_destroy(h->given_next);
@@ -221,6 +222,8 @@ void rv_given_go_on(struct rv_engine *g, rv_id id)
 		return;
 	if (go_on(h->given, g->conf)) {
 		h->service = &h->given->variant.s;
+		if (has_no_life) /* its start was refused before it had an environment */
+			h->context.env = h->given->variant.env;
 		rv_hostlink_vary(g->world.host, id, h->service);
 		return;
 	}
@@ -230,6 +233,8 @@ void rv_given_go_on(struct rv_engine *g, rv_id id)
 		"take them");
 	rv_hostlink_vary(g->world.host, id, NULL);
 	take_own_env(h);
+	if (h->prober) /* it may yet have to take back a question */
+		rv_prober_rebind(h->prober, h->service, NULL, &h->context);
 	rv_given_destroy(h->given);
 	h->given = NULL;
 }

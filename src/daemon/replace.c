@@ -158,10 +158,10 @@ static void ask_anew(struct rv_hands *h, struct rv_world *w)
 
 void rv_hands_rebind(struct rv_hands *h, struct rv_world *w, bool tuned)
 {
-	const struct rv_service *s = h->service;
+	const struct rv_service *s = h->service, *own = &w->conf->services[s->id];
 
 	rv_capture_owner(h->capture, h->context.who.set_uid ? h->context.who.uid : (uid_t)-1);
-	rv_portkeep_rebind(h->keep, s->ports);
+	rv_portkeep_rebind(h->keep, own->ports); /* those of a start with options go with it */
 	rv_seek_rebind(&h->seek, &s->main_pid);
 	if (h->notify)
 		rv_notify_rebind(h->notify, s);
@@ -171,8 +171,8 @@ void rv_hands_rebind(struct rv_hands *h, struct rv_world *w, bool tuned)
 		ask_anew(h, w);
 	if (h->prober)
 		rebind_prober(h);
-	if (!h->keep && w->holds && s->port_count) {
-		h->keep = rv_portkeep_create(s->ports, s->port_count);
+	if (!h->keep && w->holds && own->port_count) {
+		h->keep = rv_portkeep_create(own->ports, own->port_count);
 		if (h->lived)
 			rv_portkeep_release(h->keep);
 	}

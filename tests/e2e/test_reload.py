@@ -498,6 +498,22 @@ def test_options_of_a_start_go_on_with_what_is_the_same_and_end_with_a_change(re
     assert r.term() == 0
 
 
+@pytest.mark.root
+def test_a_port_that_a_socket_holds_is_held_on_when_the_options_of_a_start_end(reeve, net):  # noqa: F811
+    def text(summary):
+        return graph(service("gw", "plugin: mcp-gateway", "startup: disabled", "ready: {timeout: 20s}", "summary: %s" % summary,
+                             "command: [/usr/bin/python3, %s, --port, '40007']" % GATEWAY, "options: {token: of-the-file, port: 40007}"), service("a", SLEEP))
+
+    r = reeve(text("one"), wrap=(*net.wrap, *READ_ONLY))
+    r.wait_ready()
+    assert r.ctl("start", "gw", "--option", "token=given").returncode == 0
+    assert changes(reload(r, text("two"))[1]) == {"adjusted": ["gw"]}
+    assert r.ctl("stop", "gw").returncode == 0
+    assert "Address already in use" in net.run("/usr/bin/python3", "-c", BINDS).stderr
+    assert r.ctl("start", "gw").returncode == 0
+    assert r.term() == 0
+
+
 def test_who_is_adopted_stays_so_and_is_left_alone_when_its_service_goes(reeve, free_port):
     port = free_port()
     other = subprocess.Popen(["/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", str(port)], stdin=subprocess.DEVNULL,
