@@ -140,7 +140,8 @@ static void calm(const struct rv_turn *t, struct rv_slot *s)
 {
 	bool unchecked = rv_node_of(t->c, s)->health_period == 0;
 
-	s->recreating = false;
+	if (!s->leaving)
+		s->recreating = false; /* what is known to be lost stays to be replaced, if later */
 	if (s->ask == RV_ASK_HOOK + RV_HOOK_CONFIRM || (s->ask == RV_ASK_HEALTH && unchecked))
 		rv_machine_drop(t, s);
 	if (s->ask == RV_ASK_NONE && !s->seeking) {
