@@ -137,7 +137,7 @@ void rv_env_go_back(struct rv_engine *g)
 	c->failed = false;
 	c->spoke = RV_NO_ID;
 	if (c->other)
-		rv_envset_drop(c->other, g->world.set);
+		rv_envset_recall(c->other, g->world.set);
 	if (!c->other || !rv_env_exchange(g, &c->other)) {
 		rv_buf_str(&c->undone, "out of memory");
 		rv_env_finish(g);
@@ -213,11 +213,13 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 	(void)loop;
 	(void)events;
 	name_the_late(g);
-	if (rv_env_goes_back(g->change)) {
-		rv_env_finish(g);
-		return;
+	switch (g->change->step) {
+	case TELL:
+	case RENEW: rv_env_go_back(g); break;
+	/* one that does not answer keeps nobody from what he was started with before */
+	case TELL_BACK: rv_env_renew_back(g); break;
+	case RENEW_BACK: rv_env_finish(g); break;
 	}
-	rv_env_go_back(g);
 }
 
 /* ---- requests ---- */

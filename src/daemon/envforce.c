@@ -1,9 +1,12 @@
 /* Which variables of the sandbox are in force: see envforce.h. */
 #include "daemon/envforce.h"
 
+#include <stdlib.h>
+
 #include "daemon/envchange.h"
 #include "daemon/envset.h"
 #include "daemon/pump.h"
+#include "sys/fd.h"
 
 bool rv_env_is_told(const struct rv_service *s)
 {
@@ -18,19 +21,52 @@ static void put_in_force(struct rv_engine *g)
 	g->conf->variables = rv_envset_list(g->world.set);
 }
 
+/* What rv_hands_renew replaces. */
+struct before {
+	const char *const *env, *const *own_env;
+	size_t env_recipe, own_recipe;
+	bool recipe_is_old;
+};
+
+static void remember(const struct rv_engine *g, struct before *all)
+{
+	for (rv_id id = 0; id < g->slots; id++) {
+		const struct rv_hands *h = &g->hands[id];
+
+		all[id] = (struct before){
+			h->context.env, h->own_env, h->env_recipe, h->own_recipe, h->recipe_is_old};
+	}
+}
+
+/* Without memory, of which there is none. */
+static void restore(struct rv_engine *g, const struct before *all)
+{
+	for (rv_id id = 0; id < g->slots; id++) {
+		struct rv_hands *h = &g->hands[id];
+
+		h->context.env = all[id].env;
+		h->own_env = all[id].own_env;
+		h->env_recipe = all[id].env_recipe;
+		h->own_recipe = all[id].own_recipe;
+		h->recipe_is_old = all[id].recipe_is_old;
+	}
+}
+
 bool rv_env_exchange(struct rv_engine *g, struct rv_envset **set)
 {
+	rv_auto_free struct before *all = calloc(g->slots + 1, sizeof(*all));
 	struct rv_envset *was = g->world.set;
 	bool fine = true;
 
+	if (!all)
+		return false;
+	remember(g, all);
 	g->world.set = *set;
 	for (rv_id id = 0; fine && id < g->slots; id++)
 		fine = !g->hands[id].service || rv_hands_renew(&g->hands[id], &g->world);
 	if (!fine) {
 		g->world.set = was;
-		for (rv_id id = 0; id < g->slots; id++)
-			if (g->hands[id].service)
-				rv_hands_renew(&g->hands[id], &g->world);
+		restore(g, all);
 		return false;
 	}
 	*set = was;

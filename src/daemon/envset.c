@@ -97,6 +97,7 @@ bool rv_envset_drop(struct rv_envset *s, const struct rv_envset *before)
 	size_t n = 0, most = before ? before->variables.count + count(before->dropped) : 0;
 	const char **names;
 
+	s->dropped = NULL;
 	if (!most)
 		return true;
 	names = rv_arena_array(&s->arena, most + 1, sizeof(*names));
@@ -106,12 +107,19 @@ bool rv_envset_drop(struct rv_envset *s, const struct rv_envset *before)
 		if (place(&s->variables, entry) == s->variables.count)
 			names[n++] = rv_arena_strndup(&s->arena, entry, strcspn(entry, "="));
 	}
-	for (size_t i = 0; names && before->dropped && before->dropped[i]; i++)
+	for (size_t i = 0; names && n < RV_ENVSET_DROPPED && before->dropped && before->dropped[i];
+		i++)
 		if (!rv_variables_find(
 			    &s->variables, before->dropped[i], strlen(before->dropped[i])))
 			names[n++] = rv_arena_strdup(&s->arena, before->dropped[i]);
 	s->dropped = names;
 	return !s->arena.full;
+}
+
+bool rv_envset_recall(struct rv_envset *s, const struct rv_envset *before)
+{
+	rv_arena_fini(&s->arena);
+	return rv_envset_drop(s, before);
 }
 
 /* The service, or its plugin, says what that variable is, whatever the sandbox says. */

@@ -8,10 +8,14 @@
 struct rv_hands;
 struct rv_world;
 
+/* Hooks are told all of them, in one frame; changes without end must not make it too large. */
+enum { RV_ENVSET_DROPPED = 1024 };
+
 struct rv_envset {
 	struct rv_variables variables;
 	bool *later; /* of each: it was set while reeve ran */
-	const char *const *dropped; /* names that were among them once */
+	const char *const
+		*dropped; /* names that were among them once: the last RV_ENVSET_DROPPED */
 	struct rv_mask *mask; /* of their values; NULL: memory was refused, then nothing is shown */
 	struct rv_arena arena; /* environments of services, and `dropped` */
 };
@@ -28,6 +32,9 @@ void rv_envset_destroy(struct rv_envset *s);
 const char *const *rv_envset_list(const struct rv_envset *s);
 /* What `before` had, or had dropped, and `s` has not, is dropped from now on. False: memory was refused. */
 bool rv_envset_drop(struct rv_envset *s, const struct rv_envset *before);
+/* The same for one that nobody has any more and that is to be in force again: its environments are made anew, so the memory
+   of the old ones goes. */
+bool rv_envset_recall(struct rv_envset *s, const struct rv_envset *before);
 /* Whether a service would have another environment with b than with a; either may be NULL. */
 bool rv_envset_differs(
 	const struct rv_service *s, const struct rv_envset *a, const struct rv_envset *b);

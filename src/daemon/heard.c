@@ -12,6 +12,7 @@
 #include "daemon/place.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 void rv_pump_feed(struct rv_engine *g, rv_time now)
 {
@@ -263,8 +264,13 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		if (a->hook == RV_HOOK_UPDATE)
 			rv_env_refused(g, a->id, h->probe_why ? h->probe_why : "");
 	}
-	if (a->verdict == RV_OK && a->hook == RV_HOOK_UPDATE && *a->why)
-		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook), a->why);
+	if (a->verdict == RV_OK && a->hook == RV_HOOK_UPDATE && *a->why) {
+		rv_auto_free char *said = NULL;
+
+		note(g, h, &said, a->why);
+		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),
+			said ? said : "");
+	}
 	rv_pump_verdict(g, RV_EV_HOOK_DONE, a->id, a->generation, a->hook, a->verdict);
 }
 

@@ -34,6 +34,20 @@ void rv_variables_fini(struct rv_variables *v)
 
 /* ---- what one may be ---- */
 
+/* Complaints are lines, so a line end in a name is shown, too. */
+static void put_name(struct rv_buf *to, const char *s, size_t n)
+{
+	const char *end;
+
+	while ((end = memchr(s, '\n', n))) {
+		rv_text_visible(to, s, (size_t)(end - s));
+		rv_buf_str(to, "\\n");
+		n -= (size_t)(end - s) + 1;
+		s = end + 1;
+	}
+	rv_text_visible(to, s, n);
+}
+
 /* A line that begins with its name, which may be anything. */
 static bool refuse(struct rv_buf *why, const char *name, size_t n, const char *format, ...)
 	RV_PRINTF(4, 5);
@@ -46,7 +60,7 @@ static bool refuse(struct rv_buf *why, const char *name, size_t n, const char *f
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	rv_buf_str(why, why->len ? "\n" : "");
-	rv_text_visible(why, name, n < 64 ? n : 64);
+	put_name(why, name, n < 64 ? n : 64);
 	rv_buf_fmt(why, "%s %s", n < 64 ? "" : "...", text);
 	return false;
 }

@@ -50,6 +50,9 @@ static void names_are_letters_digits_and_underscores(void **state)
 		assert_string_equal(say_of(good[i], ""), "");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_non_null(strstr(say_of(bad[i], ""), "is no name for a variable"));
+	/* each complaint is a line */
+	assert_string_equal(say_of("A\nB", ""),
+		"A\\nB is no name for a variable: letters, digits and _, not a digit first");
 }
 
 static void what_changes_which_code_is_run_is_refused_in_any_case(void **state)
