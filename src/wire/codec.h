@@ -38,21 +38,24 @@ void rv_codec_words(struct rv_codec *c, const char *const **list);
 void rv_codec_ports(struct rv_codec *c, const uint16_t **list, uint32_t *n);
 
 /* Walks an array of structures with `one`; the least bytes of an element bound its count. */
-#define RV_CODEC_ARRAY(c, array, n, type, one, least)                      \
-	do {                                                               \
-		type *to_ = NULL;                                          \
-		if (!rv_codec_count(c, &(n), least))                       \
-			break;                                             \
-		if (!(c)->out)                                             \
-			(array) = to_ = rv_codec_room(c, n, sizeof(type)); \
-		for (uint32_t i_ = 0; i_ < (n) && !(c)->bad; i_++) {       \
-			type v_ = {0};                                     \
-			if ((c)->out)                                      \
-				v_ = (array)[i_];                          \
-			one(c, &v_);                                       \
-			if (to_)                                           \
-				to_[i_] = v_;                              \
-		}                                                          \
+#define RV_CODEC_ARRAY(c, array, n, type, one, least)                \
+	do {                                                         \
+		const bool writes_ = (c)->out;                       \
+		type *to_ = NULL;                                    \
+		if (!rv_codec_count(c, &(n), least))                 \
+			break;                                       \
+		if (!writes_)                                        \
+			to_ = rv_codec_room(c, n, sizeof(type));     \
+		for (uint32_t i_ = 0; i_ < (n) && !(c)->bad; i_++) { \
+			type v_ = {0};                               \
+			if (writes_)                                 \
+				v_ = (array)[i_];                    \
+			one(c, &v_);                                 \
+			if (to_)                                     \
+				to_[i_] = v_;                        \
+		}                                                    \
+		if (!writes_)                                        \
+			(array) = to_;                               \
 	} while (0)
 
 #endif
