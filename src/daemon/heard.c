@@ -50,8 +50,7 @@ void rv_pump_verdict(struct rv_engine *g, enum rv_event_kind kind, rv_id id, uin
 			.exit = RV_EXIT_UNKNOWN});
 }
 
-/* rv_given_note, with *** for the values that the sandbox was given. */
-static void note(const struct rv_engine *g, const struct rv_hands *h, char **to, const char *text)
+void rv_pump_note(const struct rv_engine *g, const struct rv_hands *h, char **to, const char *text)
 {
 	struct rv_buf shown = {0};
 
@@ -134,7 +133,7 @@ static void health_probed(
 	if (v != RV_OK)
 		v = h->prober && rv_prober_unsure(h->prober) ? RV_RETRY : RV_FAIL;
 	if (v == RV_FAIL || (v == RV_OK && h->probe_why && *h->probe_why))
-		note(g, h, &h->probe_why, v == RV_OK ? "" : why);
+		rv_pump_note(g, h, &h->probe_why, v == RV_OK ? "" : why);
 	rv_pump_verdict(g, RV_EV_HEALTH, h->service->id, h->facts.generation, RV_HOOK_PROBE, v);
 }
 
@@ -158,7 +157,7 @@ static void on_probe(void *ctx, rv_id id, uint64_t generation, enum rv_verdict v
 		v = RV_RETRY;
 		why = e.text;
 	}
-	note(g, &g->hands[id], &g->hands[id].probe_why, why);
+	rv_pump_note(g, &g->hands[id], &g->hands[id].probe_why, why);
 	rv_pump_verdict(g, RV_EV_PROVED, id, generation, RV_HOOK_PROBE, v);
 }
 
@@ -212,7 +211,7 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 	what = begin(g, h, generation, r, &e);
 
 	if (what == RV_EV_SPAWN_FAILED) {
-		note(g, h, &h->why, e.text);
+		rv_pump_note(g, h, &h->why, e.text);
 	} else {
 		free(h->why); /* of an earlier try */
 		h->why = NULL;
@@ -223,7 +222,7 @@ void rv_pump_start(struct rv_engine *g, rv_id id, uint64_t generation, const str
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why)
 {
 	g->hands[id].facts.generation = generation;
-	note(g, &g->hands[id], &g->hands[id].why, why);
+	rv_pump_note(g, &g->hands[id], &g->hands[id].why, why);
 	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
 }
 
@@ -258,7 +257,7 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		return;
 	}
 	if (a->verdict != RV_OK) {
-		note(g, h, &h->probe_why, *a->why ? a->why : "failed without a word");
+		rv_pump_note(g, h, &h->probe_why, *a->why ? a->why : "failed without a word");
 		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),
 			h->probe_why ? h->probe_why : "");
 		if (a->hook == RV_HOOK_UPDATE)
@@ -267,7 +266,7 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 	if (a->verdict == RV_OK && a->hook == RV_HOOK_UPDATE && *a->why) {
 		rv_auto_free char *said = NULL;
 
-		note(g, h, &said, a->why);
+		rv_pump_note(g, h, &said, a->why);
 		rv_say(RV_WARN, h->service->name, "%s hook: %s", rv_hook_name(a->hook),
 			said ? said : "");
 	}

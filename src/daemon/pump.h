@@ -66,6 +66,8 @@ void rv_pump_start(
 	struct rv_engine *g, rv_id id, uint64_t generation, const struct rv_recipe *recipe);
 /* Queues that it could not be started, and why. */
 void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const char *why);
+/* rv_given_note, with *** also for the values that the sandbox was given. */
+void rv_pump_note(const struct rv_engine *g, const struct rv_hands *h, char **to, const char *text);
 /* NULL: no such service. */
 const char *rv_pump_name(const struct rv_engine *g, rv_id id);
 

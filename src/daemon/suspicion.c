@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/given.h"
 #include "daemon/pump.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 /* Few services are ever doubted, so there is no room for it before. */
 static struct rv_suspicion *suspicion_of(struct rv_hands *h)
@@ -66,17 +66,20 @@ static void learn(
 		[RV_RETRY] = RV_HAPPENED_UNCLEAR,
 		[RV_FAIL] = RV_HAPPENED_LOST};
 	struct rv_suspicion *d = suspicion_of(h);
+	rv_auto_free char *before = NULL;
 	bool is_news;
 
 	if (!d)
 		return;
+	before = d->why;
+	d->why = NULL;
+	rv_pump_note(g, h, &d->why, why);
 	is_news = !d->answers || d->generation != h->facts.generation || d->verdict != v ||
-		!d->why || strcmp(d->why, why) != 0;
+		!before || !d->why || strcmp(before, d->why) != 0;
 	d->generation = h->facts.generation;
 	d->answers++;
 	d->verdict = v;
 	d->status = status;
-	rv_given_note(h, &d->why, why);
 	say(h, d, is_news);
 	remember(g, h, words[v], d->why ? d->why : "");
 	rv_pump_notify(g, h->service->id);

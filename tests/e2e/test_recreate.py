@@ -129,6 +129,17 @@ services:
 
 
 # another generation, fresh state, and whoever asked is told what that means
+def test_no_value_of_the_sandbox_is_told_with_a_verdict(mortal):
+    r = mortal("    on-environment-change: restart")
+    assert r.ctl("env", "set", "TOKEN=hush-hush-hush").returncode == 0
+    r.says("hush-hush-hush")
+    answers = [r.ctl("--json", "recreate", "web", "--if-lost").stdout for _ in range(2)]
+    shown = "".join(answers) + r.stderr + r.ctl("why").stdout + r.ctl("--json", "status").stdout + r.ctl("events", "-n", "all").stdout
+    assert "the file says '***'" in shown and "hush" not in shown
+    assert r.stderr.count("cannot tell whether it is lost") == 1, "the second answer is no news"
+    assert r.term() == 0
+
+
 def test_what_is_confirmed_is_replaced_and_the_answer_says_what_that_means(mortal):
     r = mortal()
     r.says("lost")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import REEVECTL, SLACK, alive, children_of, cmdline, kill, sanitized, until
+from harness import REEVECTL, SLACK, alive, children_of, cmdline, kill, sanitized, state_of, until
 from test_ports import BINDS, READ_ONLY, net  # noqa: F401 (a fixture)
 
 SLEEP = "command: [/bin/sleep, '1000']"
@@ -581,8 +581,9 @@ def test_who_waits_is_told_when_what_is_waited_for_is_removed(reeve):
     for what, name in (("--stopped", "a"), ("--exited", "c"), ("--stopped", "c")):
         waits[what + name] = subprocess.Popen([REEVECTL, "-s", r.socket, "wait", what, name], stdin=subprocess.DEVNULL,
                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=r.env)
-    until("them to wait", lambda: all(p.poll() is None for p in waits.values()))
-    time.sleep(0.2)
+    # connected and asleep: what they ask has been sent, so it is read before what comes next
+    until("them to wait", lambda: open("/proc/net/unix").read().count(os.path.dirname(r.socket) + "/") > 3 and
+          all(state_of(p.pid) == "S" for p in waits.values()))
     assert reload(r, graph(service("b", never), service("d", SLEEP)))[0] == 0
     got = {k: (p.communicate(timeout=20 * SLACK)[1], p.returncode) for k, p in waits.items()}
     assert got["--stoppeda"][1] == 0 and got["--stoppedc"][1] == 0
