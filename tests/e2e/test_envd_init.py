@@ -142,6 +142,9 @@ def test_what_passes_by_itself_is_tried_again(envd, faults, statuses):  # R-44, 
     r = envd(faults, env=A)
     r.wait_ready()
     assert inits(r) == statuses
+    took = r.service("envd")["durations"]["init_ms"]
+    if len(statuses) == 3 and "hang" not in faults:
+        assert 2 * 25 <= took <= 600 * harness.SLACK, took  # two refusals, two pauses
     assert envs(r) == {"A": MARK}
     assert MARK not in r.stderr
     assert r.term() == 0
