@@ -25,7 +25,8 @@ struct rv_replacing {
 const char *rv_engine_reload_is_refused(const struct rv_engine *g);
 /* Reads the files again. What is wrong with them is logged, too. True: phase one has begun, and *r is filled until the
    engine runs again; watchers are told (rv_watcher.replacing) just before phase two, while both confs are there. False:
-   `c` has an error, and nothing has changed. It takes as long as plugins need to be asked, at most some seconds. */
+   `c` has an error, and nothing has changed, but that one under way is given up for good files. It takes as long as plugins need
+   to be asked: some seconds, and some more for each that hangs. */
 bool rv_engine_reload(struct rv_engine *g, const struct rv_load *files, struct rv_complaints *c,
 	struct rv_replacing *r);
 /* The same files, and what would come of them; nothing is bound, opened or changed. NULL: `c` has an error. *r holds until it is
