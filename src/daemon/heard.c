@@ -100,14 +100,13 @@ static void on_guest_gone(void *ctx, rv_id id)
 	rv_pump_push(g, RV_EV_EXITED, id, h->facts.generation);
 }
 
-static void guest_refused(struct rv_hands *h, const char *why)
+static void guest_refused(const struct rv_engine *g, struct rv_hands *h, const char *why)
 {
-	struct rv_buf text = {0};
+	rv_auto_free char *said = NULL;
 
-	rv_given_mask(h, why, &text);
-	rv_hands_note(&h->probe_why, "%s (port %u is listened on by %s)", rv_buf_text(&text),
+	rv_pump_note(g, h, &said, why);
+	rv_hands_note(&h->probe_why, "%s (port %u is listened on by %s)", said ? said : "",
 		rv_guest_port(h->guest), rv_guest_text(h->guest));
-	rv_buf_fini(&text);
 }
 
 static void guest_probed(
@@ -118,7 +117,7 @@ static void guest_probed(
 	if (v == RV_OK)
 		rv_hands_note(&h->probe_why, "%s", "");
 	else
-		guest_refused(h, why);
+		guest_refused(g, h, why);
 	if (v != RV_OK && !rv_guest_is_there(h->guest))
 		on_guest_gone(g, id);
 	else

@@ -128,7 +128,7 @@ services:
     assert r.term() == 0
 
 
-# another generation, fresh state, and whoever asked is told what that means
+#
 def test_no_value_of_the_sandbox_is_told_with_a_verdict(mortal):
     r = mortal("    on-environment-change: restart")
     assert r.ctl("env", "set", "TOKEN=hush-hush-hush").returncode == 0
@@ -140,6 +140,7 @@ def test_no_value_of_the_sandbox_is_told_with_a_verdict(mortal):
     assert r.term() == 0
 
 
+# another generation, fresh state, and whoever asked is told what that means
 def test_what_is_confirmed_is_replaced_and_the_answer_says_what_that_means(mortal):
     r = mortal()
     r.says("lost")
