@@ -2,6 +2,7 @@
 #include "daemon/envchange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/envforce.h"
 #include "daemon/envset.h"
@@ -24,7 +25,7 @@ void rv_env_blame(struct rv_engine *g, rv_id id, const char *why)
 	struct rv_envchange *c = g->change;
 	struct rv_buf *to = rv_env_goes_back(c) ? &c->undone : &c->why;
 
-	c->spoke = id;
+	c->spoke[id] = true;
 	rv_buf_fmt(to, "%s%s: %s", to->len ? "; " : "", rv_pump_name(g, id), why);
 }
 
@@ -58,10 +59,10 @@ void rv_env_told(struct rv_engine *g, const struct rv_action *a)
 		return;
 	}
 	c->failed = true;
-	if (c->spoke != a->id)
+	if (!c->spoke[a->id])
 		rv_env_blame(
 			g, a->id, "it ended, or its plugin was disabled, before it had taken them");
-	c->spoke = RV_NO_ID;
+	c->spoke[a->id] = false;
 }
 
 /* ---- the steps ---- */
@@ -87,6 +88,7 @@ static void destroy(struct rv_envchange *c)
 	rv_buf_fini(&c->renewed);
 	free(c->renewing);
 	free(c->ran);
+	free(c->spoke);
 	free(c);
 }
 
@@ -135,7 +137,7 @@ void rv_env_go_back(struct rv_engine *g)
 	c->late |= rv_now() >= c->until;
 	c->step = TELL_BACK;
 	c->failed = false;
-	c->spoke = RV_NO_ID;
+	memset(c->spoke, 0, g->slots);
 	if (c->other)
 		rv_envset_recall(c->other, g->world.set);
 	if (!c->other || !rv_env_exchange(g, &c->other)) {
@@ -158,8 +160,9 @@ static void judge_telling(struct rv_engine *g)
 
 	if (c->step == TELL_BACK && !c->heard) {
 		c->heard = true;
-		rv_buf_clear(
-			&c->undone); /* what was answered until now is about what was told before */
+		/* what was answered until now is about what was told before */
+		rv_buf_clear(&c->undone);
+		memset(c->spoke, 0, g->slots);
 	}
 	/* one that refuses decides; on the way back all are waited for */
 	if (c->failed && c->step == TELL) {
@@ -230,13 +233,13 @@ static struct rv_envchange *create(struct rv_engine *g)
 
 	if (!c)
 		return NULL;
-	c->spoke = RV_NO_ID;
 	c->began = rv_now();
 	ev_init(&c->timer, on_timer);
 	c->timer.data = g;
 	c->renewing = calloc(g->slots + 1, sizeof(*c->renewing));
 	c->ran = calloc(g->slots + 1, sizeof(*c->ran));
-	if (!c->renewing || !c->ran) {
+	c->spoke = calloc(g->slots + 1, sizeof(*c->spoke));
+	if (!c->renewing || !c->ran || !c->spoke) {
 		destroy(c);
 		return NULL;
 	}

@@ -16,7 +16,7 @@ struct rv_envchange {
 		*other; /* TELL, RENEW: that of before; later: the one that was not taken */
 	bool failed, late;
 	bool heard; /* TELL_BACK: the core has begun with it */
-	rv_id spoke; /* whose reason is the last in `why` */
+	bool *spoke; /* by id: its reason is there, and TOLD is to come */
 	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
 	struct rv_buf told, renewed;
 	rv_time began;

@@ -295,6 +295,14 @@ def test_who_refuses_fails_the_change_and_all_is_as_it_was(reeve, tmp_path):
     assert {"name": "A", "source": "set", "value": "1"} in got["variables"] and "B" not in str(got)
 
 
+def test_several_that_refuse_at_once_have_each_their_own_reason(reeve, tmp_path):
+    one = GRAPH.split("services:\n")[1] % {"dir": tmp_path, "taker": ""}
+    s = Stage(reeve, tmp_path, {"A": "1"}, "".join(one.replace("taker:", "t%d:" % i, 1) for i in range(8)))
+    s.order("refuse")
+    got = s.set("A=" + MARKER)
+    assert got.returncode == 1 and "it does not want A=***" in got.stderr and "it ended" not in got.stderr, got
+
+
 def test_a_restart_that_fails_takes_the_change_back(reeve, tmp_path):
     s = Stage(reeve, tmp_path, {"A": "1"}, "  picky: {command: [/bin/sh, -c, 'test \"$A\" = 1 || exit 3; echo >&3; exec sleep 1000'], "
               "on-environment-change: restart, ready: {fd: 3}, restart: {delay: 10ms, limit: 2}}\n")
