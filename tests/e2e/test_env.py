@@ -551,7 +551,7 @@ services:
 def stranger():
     """A listener that is there before reeve."""
     port = harness.free_port()
-    p = subprocess.Popen(["/usr/bin/python3", "-m", "http.server", "-b", "127.0.0.1", str(port)], stdin=subprocess.DEVNULL,
+    p = subprocess.Popen(harness.web_server(port), stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def listens():

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import REEVECTL, SLACK, alive, children_of, cmdline, kill, sanitized, state_of, until
+from harness import REEVECTL, SLACK, alive, children_of, cmdline, kill, sanitized, state_of, until, web_server
 from test_ports import BINDS, READ_ONLY, net  # noqa: F401 (a fixture)
 
 SLEEP = "command: [/bin/sleep, '1000']"
@@ -516,7 +516,7 @@ def test_a_port_that_a_socket_holds_is_held_on_when_the_options_of_a_start_end(r
 
 def test_who_is_adopted_stays_so_and_is_left_alone_when_its_service_goes(reeve, free_port):
     port = free_port()
-    other = subprocess.Popen(["/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", str(port)], stdin=subprocess.DEVNULL,
+    other = subprocess.Popen(web_server(port), stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         def text(*more):

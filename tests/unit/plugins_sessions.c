@@ -172,7 +172,7 @@ static void without_a_prefix_nothing_is_asked(void **state)
 	assert_int_equal(cleanup(), REEVE_OK);
 	assert_int_equal(begin(s.plugin->ops->start, 1), REEVE_OK);
 	assert_null(s.t.process.env);
-	assert_int_equal(s.t.unused, REEVE_UNUSED_CLEANUP);
+	assert_int_equal(s.t.unused, REEVE_UNUSED_UPDATE | REEVE_UNUSED_CLEANUP);
 }
 
 static void the_prefix_is_told_to_the_interpreter(void **state)
@@ -182,7 +182,7 @@ static void the_prefix_is_told_to_the_interpreter(void **state)
 	assert_int_equal(begin(s.plugin->ops->start, 1), REEVE_OK);
 	assert_string_equal(s.t.process.env[0], "CODE_INTERPRETER_SESSION_PREFIX=cells-of-x-");
 	assert_null(s.t.process.env[1]);
-	assert_int_equal(s.t.unused, 0);
+	assert_int_equal(s.t.unused, REEVE_UNUSED_UPDATE);
 	with("session-prefix", "cells");
 	says(begin(s.plugin->ops->start, 1), REEVE_FAIL, "session-prefix is too short");
 }
