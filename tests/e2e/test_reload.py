@@ -668,10 +668,11 @@ def test_a_hundred_reloads_leave_no_memory_no_descriptor_and_no_process_behind(r
     for i in range(11, 111):
         status, answer = reload(r, text(i))
         assert status == 0 and answer["added"] == ["once%d" % i] and answer["removed"] == ["once%d" % (i - 1)]
+    # the connection of the last request, or its task, may be on its way out in either look
+    until("no more descriptors and processes than early", lambda: all(now <= then for now, then in zip(look()[1:], early[1:])))
     late = look()
     after = lives(r)
     assert [after["s%d" % n] for n in range(40)] == [before["s%d" % n] for n in range(40)]
-    assert late[1:] == early[1:]
     if not sanitized():  # what they remember of freed memory is more than that
         assert late[0] - early[0] < 300, (early, late)  # KiB
     assert r.term() == 0
