@@ -15,9 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 #define ROUNDS 4
+/* Who has no environment for so long hangs in his end, and holds up nobody else's. */
+#define DOUBT RV_SEC
 
 uint64_t rv_kin_hash(const char *s)
 {
@@ -169,10 +172,40 @@ static void adopt(struct rv_reaper *r, pid_t pid, rv_id owner)
 		r->lives[owner].orphans++;
 }
 
-bool rv_kin_meet(struct rv_reaper *r)
+static rv_id owner_of_child(const struct rv_reaper *r, pid_t pid)
 {
 	struct rv_proc p;
-	bool safe = true;
+
+	return rv_proc_look(pid, &p) ? owner_of(r, &p) : RV_NO_ID;
+}
+
+/* False: whose it is cannot be told now, for it may have had no environment when it was asked. */
+static bool is_told(const struct rv_reaper *r, pid_t pid, rv_id *owner)
+{
+	*owner = owner_of_child(r, pid);
+	if (*owner != RV_NO_ID)
+		return true;
+	if (!rv_proc_has_program(pid))
+		return false;
+	*owner = owner_of_child(r, pid); /* it may have been between two programs */
+	return true;
+}
+
+static bool is_doubted_for_long(const struct rv_reaper *r, pid_t pid)
+{
+	return pid == r->doubted && rv_now() - r->doubted_since >= DOUBT;
+}
+
+static void doubt(struct rv_reaper *r, pid_t pid)
+{
+	if (pid && pid != r->doubted)
+		r->doubted_since = rv_now();
+	r->doubted = pid;
+}
+
+bool rv_kin_meet(struct rv_reaper *r)
+{
+	pid_t doubted = 0; /* the one of before, as long as it is there: each has its second */
 
 	r->list.count = 0;
 	if (!r->childless)
@@ -183,16 +216,13 @@ bool rv_kin_meet(struct rv_reaper *r)
 
 		if (rv_pidmap_find(&r->known, pid))
 			continue;
-		owner = rv_proc_look(pid, &p) ? owner_of(r, &p) : RV_NO_ID;
-		/* It may have ended while it was asked: an environment that could not be read is then
-		   no answer. */
-		if (owner == RV_NO_ID &&
-			(!rv_proc_look(pid, &p) || p.state == 'Z' || p.state == 'X'))
-			safe = false;
-		else
+		if (is_told(r, pid, &owner) || is_doubted_for_long(r, pid))
 			adopt(r, pid, owner);
+		else if (!doubted || pid == r->doubted)
+			doubted = pid;
 	}
-	return safe;
+	doubt(r, doubted);
+	return !doubted;
 }
 
 /* The kinsmen of one life, or those of nobody, into a list: the table may change while it is used. */

@@ -57,6 +57,8 @@ struct rv_reaper {
 	bool met; /* our children were looked at since the last turn: enough for what is tried again */
 	bool heirs; /* some life has, or had, a main process that is not the first one */
 	bool childless; /* the last wait said so */
+	pid_t doubted; /* a child of ours that has no environment now, 0: none; and since when */
+	rv_time doubted_since;
 	rv_time wait; /* RV_NEVER, or when a turn is due */
 	bool turning;
 };
@@ -71,8 +73,9 @@ struct rv_life *rv_kin_life(const struct rv_reaper *r, rv_id id);
 /* Every turn judges it from now on. */
 void rv_kin_activate(struct rv_reaper *r, rv_id id);
 uint64_t rv_kin_hash(const char *mark);
-/* Finds unknown children of ours and to which life they belong. False: one ended before it could be
-   asked, so that its own children may have escaped the look: reap, and look again. */
+/* Finds unknown children of ours and to which life they belong. False: one could not be asked, because it ends or is
+   between two programs, so that it, or its own children, may have escaped the look: reap, and look again. One that
+   stays so for a second is nobody's. */
 bool rv_kin_meet(struct rv_reaper *r);
 /* Attributes what is nobody's by its descendants; for a group that does not empty. */
 void rv_kin_meet_deeply(struct rv_reaper *r, rv_id id);

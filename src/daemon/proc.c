@@ -242,3 +242,11 @@ bool rv_proc_variable(pid_t pid, const char *name, char *to, size_t size)
 				return m.used && !to[m.used - 1];
 	return false;
 }
+
+bool rv_proc_has_program(pid_t pid)
+{
+	rv_auto_fd fd = open_proc(pid, "cmdline");
+	char byte;
+
+	return fd >= 0 && read(fd, &byte, 1) > 0;
+}

@@ -38,5 +38,8 @@ void rv_proc_descend(struct rv_pids *list, size_t from);
 /* The value of variable `name` in the environment it was exec'ed with. False: not there, not to be
    read, or longer than `size`. */
 bool rv_proc_variable(pid_t pid, const char *name, char *to, size_t size);
+/* False: it has none. It has ended, or is about to, which may take it a while after its memory is gone; or it is between
+   two programs: of all these an environment that is empty says nothing. */
+bool rv_proc_has_program(pid_t pid);
 
 #endif

@@ -39,6 +39,7 @@ tests_unit_spawn_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spawn_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 tests_unit_reap_SOURCES = tests/unit/reap.c
 tests_unit_reap_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_reap_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rv_proc_variable,--wrap=rv_proc_has_program
 tests_unit_reap_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 tests_unit_ident_SOURCES = tests/unit/ident.c

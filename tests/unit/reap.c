@@ -77,6 +77,33 @@ static void on_gone(void *ctx, rv_id id, uint64_t generation)
 
 static const struct rv_reaper_ops ops = {.exited = on_exited, .gone = on_gone};
 
+/* ---- one whose environment cannot be had for a while: the linker puts these two before the real ones */
+
+static struct {
+	pid_t pid; /* 0: everybody's is there */
+	int times; /* so often it is asked in vain */
+	bool ends; /* it is about to end; else it is between two programs */
+} bare;
+
+bool __real_rv_proc_variable(pid_t pid, const char *name, char *to, size_t size);
+bool __wrap_rv_proc_variable(pid_t pid, const char *name, char *to, size_t size);
+bool __real_rv_proc_has_program(pid_t pid);
+bool __wrap_rv_proc_has_program(pid_t pid);
+
+bool __wrap_rv_proc_variable(pid_t pid, const char *name, char *to, size_t size)
+{
+	if (pid == bare.pid && bare.times) {
+		bare.times--;
+		return false;
+	}
+	return __real_rv_proc_variable(pid, name, to, size);
+}
+
+bool __wrap_rv_proc_has_program(pid_t pid)
+{
+	return (pid != bare.pid || !bare.ends) && __real_rv_proc_has_program(pid);
+}
+
 static pid_t spawn_into(int out, const char *mark, const char *const *argv)
 {
 	char variable[128];
@@ -178,6 +205,25 @@ static pid_t told_pid(struct world *w, const char *name)
 	return pid_in(w, name);
 }
 
+static void turns(struct world *w, int n)
+{
+	for (int i = 0; i < n; i++) {
+		rv_reaper_turn(w->r);
+		nap();
+	}
+}
+
+static void say_go(const struct world *w)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/go", w->dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
 static void lose_main(struct world *w, rv_id id)
 {
 	kill(rv_reaper_pid(w->r, id), SIGKILL);
@@ -195,6 +241,7 @@ static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
+	bare.pid = 0;
 	strcpy(w->dir, "/tmp/rv-reap-XXXXXX");
 	if (!mkdtemp(w->dir))
 		return -1;
@@ -368,10 +415,7 @@ static void a_daemonised_leftover_is_found_when_the_main_process_was_killed_firs
 			"time.sleep(1000)\n");
 	left = told_pid(w, "left");
 	lose_main(w, 1);
-	for (int i = 0; i < 20; i++) {
-		rv_reaper_turn(w->r);
-		nap();
-	}
+	turns(w, 20);
 	assert_int_equal(w->lives[1].gone, 0);
 	assert_int_equal(rv_reaper_wait(w->r), RV_NEVER); /* its end will be a SIGCHLD */
 	assert_true(rv_reaper_owns(w->r, 1, left));
@@ -521,10 +565,7 @@ static void a_group_that_does_not_empty_leads_to_who_holds_it(void **state)
 	holder = pid_in(w, "holder");
 	member = pid_in(w, "member");
 	lose_main(w, 1);
-	for (int i = 0; i < 20; i++) {
-		rv_reaper_turn(w->r);
-		nap();
-	}
+	turns(w, 20);
 	assert_int_equal(w->lives[1].gone, 0);
 	rv_reaper_kill(w->r, 1);
 	UNTIL(w, w->lives[1].gone);
@@ -546,6 +587,92 @@ static void an_unknown_child_that_ended_unasked_makes_us_look_again(void **state
 	assert_false(rv_kin_meet(w->r));
 	rv_reaper_turn(w->r);
 	assert_true(rv_kin_meet(w->r));
+}
+
+/* Leaves one that only its mark tells, and ends when it is told to, so that it is met by a turn of ours only then. */
+static const char leaver[] = PRELUDE "if os.fork()==0:\n"
+				     " os.setsid()\n"
+				     " if os.fork()==0:\n"
+				     "  os.setsid(); tell('left'); time.sleep(1000)\n"
+				     " while not os.path.exists(T+'/left'): time.sleep(0.001)\n"
+				     " os._exit(0)\n"
+				     "while not os.path.exists(T+'/left'): time.sleep(0.001)\n";
+
+/* What it left; nothing of it was met yet. */
+static pid_t left_unmet(struct world *w, rv_id id)
+{
+	pid_t main_pid = start_python(w, id, 1, leaver);
+	rv_time end = rv_now() + 20 * RV_SEC;
+	struct rv_proc p = {0};
+
+	while (!(exists(w, "left") && is_zombie(main_pid) && rv_proc_look(pid_in(w, "left"), &p) &&
+		p.parent == getpid())) {
+		assert_true(rv_now() < end);
+		nap();
+	}
+	return p.pid;
+}
+
+/* Its memory goes first: it may have gigabytes of it, and still hold its ports. */
+static void who_is_about_to_end_when_it_is_met_is_not_nobodys(void **state)
+{
+	struct world *w = *state;
+	pid_t left = left_unmet(w, 1);
+
+	bare.pid = left;
+	bare.times = INT_MAX;
+	bare.ends = true;
+	UNTIL(w, w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	assert_true(rv_reaper_wait(w->r) <= 50 * RV_MS);
+	kill(left, SIGKILL);
+	UNTIL(w, w->lives[1].gone);
+	assert_true(is_dead(left));
+}
+
+static void who_does_not_come_to_its_end_holds_others_up_for_a_second_only(void **state)
+{
+	struct world *w = *state;
+	pid_t left = left_unmet(w, 1);
+	rv_time began = rv_now();
+
+	bare.pid = left;
+	bare.times = INT_MAX;
+	bare.ends = true;
+	UNTIL(w, w->lives[1].gone);
+	assert_true(rv_now() - began >= RV_SEC);
+	assert_false(is_dead(left));
+}
+
+static void who_is_between_two_programs_when_it_is_met_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	pid_t left = left_unmet(w, 1);
+
+	bare.pid = left;
+	bare.times = 1;
+	bare.ends = false;
+	UNTIL(w, w->lives[1].exited);
+	assert_int_equal(w->lives[1].gone, 0);
+	assert_int_equal(bare.times, 0);
+	assert_true(rv_reaper_owns(w->r, 1, left));
+	rv_reaper_kill(w->r, 1);
+	UNTIL(w, w->lives[1].gone);
+}
+
+static void who_has_ended_has_no_program(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	while (!is_zombie(pid))
+		nap();
+	assert_false(rv_proc_has_program(pid));
+	assert_true(rv_proc_has_program(getpid()));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(rv_proc_has_program(pid));
 }
 
 static void children_of_threads_are_found_too(void **state)
@@ -572,7 +699,9 @@ static void a_life_is_not_gone_before_its_group_is_empty(void **state)
 
 	start_python(w, 1, 1,
 		PRELUDE "if os.fork()==0:\n"
-			" def f(*a): time.sleep(.3); open(T+'/clean','w').close(); os._exit(0)\n"
+			" def f(*a):\n"
+			"  while not os.path.exists(T+'/go'): time.sleep(0.001)\n"
+			"  open(T+'/clean','w').close(); os._exit(0)\n"
 			" signal.signal(15,f)\n"
 			" tell('ready')\n"
 			" while True: time.sleep(1000)\n"
@@ -580,7 +709,9 @@ static void a_life_is_not_gone_before_its_group_is_empty(void **state)
 	UNTIL(w, exists(w, "ready"));
 	assert_true(rv_reaper_signal(w->r, 1, SIGTERM, RV_TO_GROUP));
 	UNTIL(w, w->lives[1].exited);
+	turns(w, 20);
 	assert_int_equal(w->lives[1].gone, 0);
+	say_go(w);
 	UNTIL(w, w->lives[1].gone);
 	assert_true(exists(w, "clean"));
 }
@@ -801,14 +932,6 @@ static const char launcher[] = PRELUDE
 	"while not (os.path.exists(T+'/left') and os.path.exists(T+'/child')):\n"
 	" time.sleep(0.001)\n";
 
-static void turns(struct world *w, int n)
-{
-	for (int i = 0; i < n; i++) {
-		rv_reaper_turn(w->r);
-		nap();
-	}
-}
-
 /* The daemon of a launcher that has ended. */
 static pid_t launch(struct world *w, rv_id id)
 {
@@ -851,17 +974,6 @@ static const char wanderer[] = PRELUDE "if os.fork()==0:\n"
 				       " while not os.path.exists(T+'/go'): time.sleep(0.001)\n"
 				       " os.setsid(); tell('moved'); time.sleep(1000)\n"
 				       "while not os.path.exists(T+'/left'): time.sleep(0.001)\n";
-
-static void say_go(const struct world *w)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/go", w->dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fclose(f);
-}
 
 static void a_main_process_that_leaves_its_group_is_followed_there(void **state)
 {
@@ -1015,6 +1127,10 @@ int main(void)
 		T(a_scrubbed_job_is_told_by_its_session),
 		T(a_group_that_does_not_empty_leads_to_who_holds_it),
 		T(an_unknown_child_that_ended_unasked_makes_us_look_again),
+		T(who_is_about_to_end_when_it_is_met_is_not_nobodys),
+		T(who_does_not_come_to_its_end_holds_others_up_for_a_second_only),
+		T(who_is_between_two_programs_when_it_is_met_is_asked_again),
+		T(who_has_ended_has_no_program),
 		T(children_of_threads_are_found_too),
 		T(a_life_is_not_gone_before_its_group_is_empty),
 		T(a_forking_leftover_is_caught_by_the_kill),
