@@ -120,9 +120,21 @@ static bool open_ip(struct rv_listener *l, const struct rv_listen *c, struct rv_
 			: "");
 }
 
+/* What shuts a socket down that does not listen fails, and is remembered all the same: each connection of the next life
+   would be at its end when it begins. To connect to nothing makes it forget. */
+static void forget_shutdown(int fd)
+{
+	struct sockaddr nothing = {.sa_family = AF_UNSPEC};
+
+	connect(fd, &nothing, sizeof(nothing));
+}
+
 static bool reset_ip(struct rv_listener *l, struct rv_err *e)
 {
-	shutdown(l->fd, SHUT_RD); /* ENOTCONN: it never listened */
+	if (is_listening(l->fd))
+		shutdown(l->fd, SHUT_RD);
+	else
+		forget_shutdown(l->fd); /* by the service */
 	if (!is_listening(l->fd))
 		return true;
 	return rv_fail(e, RV_ERR_SYSTEM, "cannot close %s of service %s between two lives",
@@ -141,6 +153,14 @@ static bool start_listening(const struct rv_listener *l, struct rv_err *e)
 		return true;
 	return rv_fail_errno(
 		e, errno, "cannot listen on %s for service %s", l->address, l->service);
+}
+
+/* A service may have shut down what it shares with us. */
+static bool listen_again(const struct rv_listener *l, struct rv_err *e)
+{
+	if (l->family != RV_UNIX)
+		forget_shutdown(l->fd);
+	return start_listening(l, e);
 }
 
 struct rv_listener *rv_listener_open(
@@ -182,9 +202,8 @@ void rv_listener_close(struct rv_listener *l)
 
 bool rv_listener_life_ended(struct rv_listener *l, struct rv_err *e)
 {
-	/* A service may have shut down what it shares with us. */
 	if (l->backlog)
-		return is_listening(l->fd) || start_listening(l, e);
+		return is_listening(l->fd) || listen_again(l, e);
 	if (l->family != RV_UNIX)
 		return reset_ip(l, e);
 	return !is_listening(l->fd) || rv_unixsock_again(&l->place, l->service, l->fd, e);

@@ -92,6 +92,40 @@ def test_an_inherited_listener_serves_refuses_strangers_and_outlives_its_service
     assert refused(port)
 
 
+# late.py FD: its first life never listens; later ones ask each client for a word and repeat it
+LATE = """
+import os, socket, sys, time
+if not os.path.exists("lived"):
+    open("lived", "w").close()
+    time.sleep(1000)
+s = socket.socket(fileno=int(sys.argv[1]))
+s.listen(16)
+while True:
+    c, _ = s.accept()
+    try:
+        c.sendall(b"?")
+        c.sendall(b"heard " + c.recv(100))
+    except OSError:  # it only looked whether we listen
+        pass
+    c.close()
+"""
+
+
+def test_a_life_that_never_listened_does_not_end_the_connections_of_the_next(reeve, free_port):
+    port = free_port()
+    text = graph(port).replace("serve.py", "late.py").replace('    ready: {tcp: "127.0.0.1:%d", timeout: 20s}\n' % port, "")
+    r = reeve(text, files={"late.py": LATE})
+    until("the first life to run", lambda: os.path.exists(r.path("lived")))
+    os.kill(r.service("s")["pid"], signal.SIGKILL)
+    until("the next one to listen", lambda: not refused(port))
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", port), 20) as s:
+            assert s.recv(1) == b"?"
+            s.sendall(b"me")
+            assert s.recv(100) == b"heard me", "it was told that the client has ended"
+    assert r.term() == 0
+
+
 def test_boot_again_right_after_traffic(reeve, free_port):
     port = free_port()
     for _ in range(3):

@@ -455,6 +455,58 @@ static void a_listener_that_a_service_shut_down_listens_again(void **state)
 	rv_listener_close(l);
 }
 
+/* Waits for a connection at a socket that listens, and sees that the server is not told its end at once. */
+static void assert_connections_stay_open(int fd, uint16_t port)
+{
+	rv_auto_fd client = dial(port), server = accept(fd, NULL, NULL);
+	char c;
+
+	assert_true(client >= 0 && server >= 0);
+	assert_int_equal(recv(server, &c, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(write(client, "x", 1), 1);
+	assert_int_equal(read(server, &c, 1), 1);
+}
+
+static void a_life_that_never_listened_spoils_no_connection_of_the_next(void **state)
+{
+	uint16_t port = free_port();
+	struct rv_listener *l;
+	struct tcp t;
+	struct rv_err e;
+
+	(void)state;
+	l = open_tcp(&t, port, 0);
+	for (int life = 0; life < 3; life++) {
+		assert_true(rv_listener_life_ended(l, &e));
+		assert_closed_to_strangers(port);
+		assert_true(rv_listener_life_ended(l, &e));
+		assert_int_equal(listen(rv_listener_fd(l), 4), 0);
+		assert_connections_stay_open(rv_listener_fd(l), port);
+	}
+	rv_listener_close(l);
+}
+
+static void a_service_that_shuts_it_down_twice_spoils_no_connection_of_the_next(void **state)
+{
+	(void)state;
+	for (int backlog = 0; backlog <= 4; backlog += 4) {
+		uint16_t port = free_port();
+		struct rv_listener *l;
+		struct tcp t;
+		struct rv_err e;
+
+		l = open_tcp(&t, port, backlog);
+		for (int i = 0; i < 2; i++)
+			shutdown(rv_listener_fd(l), SHUT_RDWR);
+		assert_true(rv_listener_life_ended(l, &e));
+		assert_closed_to_strangers(port);
+		assert_int_equal(listen(rv_listener_fd(l), 4), 0);
+		assert_connections_stay_open(rv_listener_fd(l), port);
+		rv_listener_close(l);
+	}
+}
+
 static void a_taken_port_is_refused_with_address_service_and_holder(void **state)
 {
 	struct tcp t;
@@ -796,6 +848,9 @@ int main(void)
 		cmocka_unit_test(a_boot_right_after_traffic_binds),
 		cmocka_unit_test(with_a_backlog_clients_wait_for_the_next_life),
 		cmocka_unit_test(a_listener_that_a_service_shut_down_listens_again),
+		cmocka_unit_test(a_life_that_never_listened_spoils_no_connection_of_the_next),
+		cmocka_unit_test(
+			a_service_that_shuts_it_down_twice_spoils_no_connection_of_the_next),
 		cmocka_unit_test(a_taken_port_is_refused_with_address_service_and_holder),
 		cmocka_unit_test(a_closed_listener_can_be_opened_again_at_once),
 		cmocka_unit_test(an_address_that_is_not_ours_is_named),
