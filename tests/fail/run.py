@@ -96,7 +96,7 @@ def children_of(place):
 
 def left_in(place):
     """Those that stay: what the kernel is ending with reeve has its moment."""
-    until = time.monotonic() + 2
+    until = time.monotonic() + BOUND
     while (left := children_of(place)) and time.monotonic() < until:
         time.sleep(0.01)
     return left

@@ -44,7 +44,8 @@ def refused(got, *words):
 
 
 def venv(folder, *args):
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", *args, str(folder)], check=True, stdin=subprocess.DEVNULL, timeout=60)
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", *args, str(folder)], check=True, stdin=subprocess.DEVNULL,
+                   timeout=60 * harness.SLACK)
     return folder / "bin"
 
 

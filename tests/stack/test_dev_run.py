@@ -7,17 +7,19 @@ import tempfile
 
 import harness
 import pytest
-from sandbox import PORTS, SERVICES, listening
+from sandbox import BUDGETS, PORTS, SERVICES, listening
 
 pytestmark = [pytest.mark.bound(150), pytest.mark.skipif(
     os.path.realpath(harness.BUILD) != os.path.join(os.path.realpath(harness.SRC), "build"),
     reason="./dev run uses build/, and this is a test of another build")]
 
 
-def test_dev_run_boots_prints_the_command_for_a_second_terminal_and_ends_on_ctrl_c():
+def test_dev_run_boots_prints_the_command_for_a_second_terminal_and_ends_on_ctrl_c(tmp_path):
+    budgets = tmp_path / "budgets.yaml"
+    budgets.write_text(BUDGETS)
     with tempfile.TemporaryFile("w+") as out:
-        proc = subprocess.Popen([os.path.join(harness.SRC, "dev"), "run"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                start_new_session=True)
+        proc = subprocess.Popen([os.path.join(harness.SRC, "dev"), "run", "-c", str(budgets)], stdin=subprocess.DEVNULL,
+                                stdout=out, stderr=out, start_new_session=True)
 
         def text():
             out.seek(0)
@@ -30,7 +32,7 @@ def test_dev_run_boots_prints_the_command_for_a_second_terminal_and_ends_on_ctrl
             command = harness.until(lambda: "the command\n" + text(), told, 60).group(1)
 
             def up():
-                got = subprocess.run(command.split(), capture_output=True, text=True, timeout=20)
+                got = subprocess.run(command.split(), capture_output=True, text=True, timeout=20 * harness.SLACK)
                 rows = [line.split() for line in got.stdout.splitlines()[1:]]
                 return sorted(row[0] for row in rows if row[1] == "ready") == SERVICES
 
@@ -39,6 +41,6 @@ def test_dev_run_boots_prints_the_command_for_a_second_terminal_and_ends_on_ctrl
                 assert re.search(r"\b%s\b.*\bready\b" % name, text()), "no readable line for %s\n%s" % (name, text())
         finally:
             os.killpg(proc.pid, signal.SIGINT)  # as a terminal does it: to the whole group
-            status = proc.wait(40)
+            status = proc.wait(40 * harness.SLACK)
         assert status == 0, text()
         assert not any(listening(port) for port in PORTS.values())

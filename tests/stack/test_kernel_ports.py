@@ -25,7 +25,7 @@ time.sleep(1000)
 KERNELS = """
 import glob, json, os, time, urllib.request
 for _ in range(2):
-    urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:8888/api/kernels", b"{}"), timeout=30).close()
+    urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:8888/api/kernels", b"{}"), timeout=60).close()
 wanted = set()
 for name in glob.glob(os.environ["HOME"] + "/.local/share/jupyter/runtime/kernel-*.json"):
     with open(name) as f:
@@ -51,7 +51,7 @@ time.sleep(1000)
 """ % PORT
 
 GRAPH = """
-reeve: {boot-timeout: 80s, platform-window: 0}
+reeve: {boot-timeout: 4m, platform-window: 0}
 services:
   crowd:
     command: [/usr/bin/python3, crowd.py, "%d"]
@@ -63,9 +63,9 @@ services:
     needs: [crowd]
     working-dir: "${env.TMPDIR}"
     options: {bin: /usr/bin/jupyter, port: 8888, root-dir: "${env.TMPDIR}"}
-    ready: {timeout: 30s}
+    ready: {timeout: 80s}
     stop: {steps: [{signal: TERM, timeout: 4s}, {signal: TERM, timeout: 1s}]}
-  kernels: {command: [/usr/bin/python3, kernels.py], working-dir: "${env.TMPDIR}", type: task, needs: [jupyter], ready: {timeout: 60s}}
+  kernels: {command: [/usr/bin/python3, kernels.py], working-dir: "${env.TMPDIR}", type: task, needs: [jupyter], ready: {timeout: 100s}}
   late:
     command: [/usr/bin/python3, late.py]
     working-dir: "${env.TMPDIR}"

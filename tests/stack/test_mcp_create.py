@@ -22,7 +22,7 @@ services:
     startup: disabled
     command: [%s, %s/mcp-proxy/dist/bin/mcp-proxy.mjs, --host=127.0.0.1, --port=50005, --server=stream, --,
               %s, %s/@modelcontextprotocol/server-everything/dist/index.js, stdio]
-    ready: {timeout: 30s}
+    ready: {timeout: 80s}
 """ % (NODE, MODULES, NODE, MODULES)
 STAND_IN = "services: {mcp-gateway: {plugin: mcp-gateway, startup: disabled, command: [/usr/bin/python3, %s]}}" % FAKE
 
@@ -73,7 +73,7 @@ def test_a_server_that_nobody_knows_is_the_gateways_matter(create):
     assert "error" not in got, got
     asked = urllib.request.Request("http://127.0.0.1:%d/mcp" % PORTS["mcp-gateway"], data=b'{"jsonrpc": "2.0", "id": 1}',
                                    headers={"Authorization": "Bearer " + got["token"]})
-    with urllib.request.urlopen(asked, timeout=10) as answer:
+    with urllib.request.urlopen(asked, timeout=20 * harness.SLACK) as answer:
         assert json.load(answer)["result"]["servers"] == ["nobody-knows-this"]
 
 

@@ -27,7 +27,7 @@ services:
     command: [/usr/bin/python3, -c, %s, --ip=127.0.0.1, --port=8888, --ServerApp.port_retries=0, "--IdentityProvider.token=",
               "--ServerApp.token=", "--ServerApp.password=", --ServerApp.disable_check_xsrf=True, --ServerApp.allow_root=True,
               --ServerApp.open_browser=False]
-    ready: {timeout: 30s}
+    ready: {timeout: 80s}
 """ % json.dumps(SERVER)
 
 
@@ -45,11 +45,18 @@ def recreate(s, *more):
     return got.returncode, json.loads(got.stdout)["services"][0]
 
 
+def answered(s):
+    """What was told of one that is well; None: it was too slow to tell, as one on a busy machine may be."""
+    status, told = recreate(s, "--generation", "1")
+    assert (status, told["verdict"]) in [(0, "alive"), (1, "unclear")], told
+    return told if status == 0 else None
+
+
 # R-102, R-103, R-104: alive, hanging, and without its port
 def test_a_jupyter_is_replaced_when_it_has_lost_its_port_and_not_before(jupyter):
     s = jupyter
-    status, told = recreate(s, "--generation", "1")
-    assert (status, told["verdict"], told["status"], told["replaced"]) == (0, "alive", 200, False), told
+    told = harness.until("Jupyter to answer in time", lambda: answered(s))
+    assert (told["status"], told["replaced"]) == (200, False), told
     pid = outer(s, "jupyter")
     os.kill(pid, signal.SIGSTOP)
     status, told = recreate(s)
@@ -58,7 +65,7 @@ def test_a_jupyter_is_replaced_when_it_has_lost_its_port_and_not_before(jupyter)
     assert s.service("jupyter")["generation"] == 1
     ask("POST", "/api/sessions", {"path": "one.ipynb", "type": "notebook", "kernel": {"name": "python3"}})
     os.kill(pid, signal.SIGUSR2)
-    harness.until("its port to be closed", lambda: not listening(PORTS["jupyter"]))
+    harness.until(lambda: "its port to be closed\n" + s.story(), lambda: not listening(PORTS["jupyter"]))
     assert harness.alive(pid) and s.service("jupyter")["generation"] == 1
     status, told = recreate(s, "--generation", "1")
     assert (status, told["verdict"], told["replaced"], told["generation"]) == (0, "lost", True, 2), told

@@ -16,19 +16,20 @@ pytestmark = pytest.mark.bound(150)
 
 
 class Watch(threading.Thread):
-    """Notes, on the wall clock, when each process was gone; and how late such a note may be."""
+    """Notes, on the wall clock, of each process a time at which it lived for certain, and one at which it was gone. However
+    late a note is, both are true."""
 
     def __init__(self, pids):
         super().__init__(daemon=True)
-        self.left, self.gone, self.late = dict(pids), {}, 0
+        self.left, self.lived, self.gone = dict(pids), {}, {}
 
     def run(self):
-        last = time.time()
         while self.left:
-            now = time.time()
-            self.late, last = max(self.late, now - last), now
             for name, pid in list(self.left.items()):
-                if not harness.alive(pid):
+                now = time.time()
+                if harness.alive(pid):
+                    self.lived[name] = now
+                else:
                     self.gone[name] = time.time()
                     del self.left[name]
             time.sleep(0.001)
@@ -45,17 +46,14 @@ def test_term_takes_it_down_in_reverse_and_leaves_nothing(fresh):
     s = fresh()
     s.wait_ready(60)
     assert s.run_code("1+1")[0]["text"] == "2"
-    outer = outer_pids(s, s.pids())
-    watch = Watch(outer)
+    watch = Watch(outer_pids(s, s.pids()))
     watch.start()
-    began = time.time()
     assert s.term() == 0
-    watch.join(10)
+    watch.join(10 * harness.SLACK)
     assert sorted(watch.gone) == SERVICES
-    signalled = jupyter_was_signalled_at(s.log("jupyter"))
-    assert watch.gone["interpreter"] <= signalled + 0.010 + watch.late, "jupyter was told before its dependent was gone"
-    assert watch.gone["interpreter"] <= watch.gone["envd"] + 0.005 + watch.late, "envd was gone before its dependent"
-    assert watch.gone["mcp-gateway"] < began + 4, "the other branch does not wait"
+    signalled = jupyter_was_signalled_at(s.log("jupyter")) + 0.001  # it is rounded down
+    assert watch.lived["interpreter"] <= signalled, "jupyter was told before its dependent was gone"
+    assert watch.lived["interpreter"] <= watch.gone["envd"], "envd was gone before its dependent"
     assert s.leftovers() == []
     assert not os.path.exists(s.socket)
     assert [name for name, port in PORTS.items() if listening(port)] == []
@@ -68,7 +66,7 @@ def test_a_cell_that_never_ends_does_not_hold_up_the_end(fresh):
     began = time.monotonic()
     assert s.term() == 0
     assert time.monotonic() - began < 20 * harness.SLACK
-    endless.join(30)
+    endless.join(60 * harness.SLACK)  # its client notices
     assert s.leftovers() == []
 
 
@@ -88,16 +86,17 @@ def try_to_run(s, code):
         pass
 
 
+# TERM alone never ends an interpreter in the middle of a cell
 def test_a_second_term_ends_everything_at_once(fresh):
-    s = fresh()
+    s = fresh(files={"never.yaml": "services: {interpreter: {stop: {steps: [{signal: TERM, timeout: 5m}]}}}\n"})
     s.wait_ready(60)
     run_endlessly(s)
-    began = time.monotonic()
     s.signal(15)
     s.wait_state("interpreter", "stopping")
+    s.wait_state("mcp-gateway", "stopped")  # the other branch does not wait
+    assert {s.service(name)["state"] for name in ("envd", "jupyter")} == {"ready"}
     s.signal(15)
     assert s.wait(10) in (128 + 15, -15)
-    assert time.monotonic() - began < 5 * harness.SLACK
     harness.until("nothing to be left", lambda: s.leftovers() == [])
 
 
@@ -122,7 +121,7 @@ def test_a_port_that_jupyter_cannot_bind_fails_with_its_own_words(fresh):
         assert s.wait(40) == 10
     assert "jupyter: failed: exited with 1 before it was ready" in s.stderr
     assert re.search(r"^  \| .*port 8888 is already in use", s.stderr, re.M), s.stderr
-    assert json.loads(s.stderr.splitlines()[-1].split("report: ", 1)[1])["boot_ms"] < 5000 * harness.SLACK
+    assert json.loads(s.stderr.splitlines()[-1].split("report: ", 1)[1])["boot_ms"] < 20000 * harness.SLACK, "it was waited for"
     assert s.leftovers() == []
 
 

@@ -8,7 +8,7 @@ from sandbox import PORTS
 pytestmark = pytest.mark.bound(150)
 
 MARK = "v4lue-that-nobody-logs"
-FEWER = {"fewer.yaml": "services: {mcp-gateway: {startup: disabled}, envd: {options: {init-timeout: 10s}}}"}
+FEWER = {"fewer.yaml": "services: {mcp-gateway: {startup: disabled}}"}
 
 
 def look(*names):
@@ -73,7 +73,6 @@ def test_a_set_that_the_interpreter_cannot_be_told_changes_nothing(once):
     s = once(files={"fewer.yaml": """
 services:
   mcp-gateway: {startup: disabled}
-  envd: {options: {init-timeout: 10s}}
   interpreter: {options: {envs-path: /nothing-there}}
 """})
     s.wait_ready(60)
