@@ -99,6 +99,29 @@ rule_foreign_headers() {
 	done < <(sources_of "$root" src; sources_of "$root" plugins)
 }
 
+# Which headers of the system, beyond those of the language, a room of values may include. The others act: they may include all.
+system_headers() {
+	case $1 in
+	src/base/*) echo 'arpa/inet.h sanitizer/* signal.h strings.h' ;;
+	src/conf/*) echo 'arpa/inet.h dirent.h fcntl.h signal.h strings.h sys/resource.h sys/stat.h sys/types.h sys/un.h unistd.h yaml.h' ;;
+	src/wire/*) echo 'cjson/cJSON.h cJSON.h strings.h sys/types.h time.h' ;;
+	esac
+}
+
+rule_system_headers() {
+	local root=$1 f inc
+	local -a may
+	while IFS= read -r f; do
+		read -r -a may <<<"$(system_headers "$f")"
+		while IFS= read -r inc; do
+			case $inc in
+			'"'* | '<assert.h>' | '<ctype.h>' | '<errno.h>' | '<inttypes.h>' | '<limits.h>' | '<std'*'.h>' | '<string.h>') ;;
+			*) fits "${inc:1:-1}" "${may[@]}" || echo "$f includes $inc" ;;
+			esac
+		done < <(includes_of "$root/$f")
+	done < <(sources_of "$root" src/base; sources_of "$root" src/conf; sources_of "$root" src/wire)
+}
+
 # The core works on values: no I/O, no clock, no memory of its own.
 rule_core_is_pure() {
 	local root=$1 f inc
@@ -184,6 +207,38 @@ rule_core_calls_nothing() {
 		awk '$1 == "d" { d[$2] = 1 } $1 == "u" { u[$2] = 1 } END { for (n in u) if (!(n in d)) print "libcore.a calls " n ", which is not in core or base" }'
 }
 
+# Rooms of values neither open nor wait nor ask what time it is. conf reads files, and nothing else.
+rule_values_do_not_act() {
+	local room acts='socket|socketpair|bind|listen|accept4?|connect|send(to|msg)?|recv(from|msg)?|p?poll|select|epoll_.*|v?fork|clone|exec[vl].*|kill|waitpid'
+	acts="$acts|clock_gettime|gettimeofday|time|nanosleep|usleep|sleep|syscall"
+	for room in conf base wire; do
+		[ $room = conf ] || acts="$acts|openat?|fopen|fdopen|read|write|close|unlink|stat|lstat|opendir"
+		nm -u "$1/src/$room/lib$room.a" 2>/dev/null | awk -v room=$room -v acts="^($acts)\$" \
+			'NF == 2 && $2 ~ acts { print "lib" room ".a calls " $2 }' | sort -u
+	done
+}
+
+# The object files of the product whose sources are still there.
+objects_of() {
+	local o name
+	while IFS= read -r o; do
+		name=${o##*/}
+		name=${name##*-}
+		[ ! -e "$src/$(dirname "${o#"$1/"}")/${name%.o}.c" ] || printf '%s\n' "$o"
+	done < <(find "$1/src" "$1/plugins" -name '*.o' 2>/dev/null)
+}
+
+# What is public is so because another file of the product needs it; what only tests need is theirs. Of these nm cannot tell:
+# http.so's table is found by dlsym, rv_mark_all is for the simulator's core that sweeps, rv_schema_list for the manual's test.
+rule_what_is_public_is_used() {
+	objects_of "$1" | xargs -r nm -A -g 2>/dev/null | awk '
+		{ split($0, part, ":"); type = $(NF - 1); name = $NF }
+		name !~ /^rv_/ || name ~ /^(rv_http_v1|rv_mark_all|rv_schema_list)$/ { next }
+		type == "U" { used[name] = 1 }
+		type ~ /^[TDBRVW]$/ { home[name] = part[1] }
+		END { for (name in home) if (!(name in used)) print "nobody but " home[name] " needs " name }'
+}
+
 rule_daemon_exports_nothing() { nm -D --defined-only "$1/reeve" 2>/dev/null | awk '$NF ~ /^rv_/ { print "reeve exports " $NF }'; }
 
 # The simulator compiles the core three times. A function that rename.h forgets is silently one and the same in all of them.
@@ -266,6 +321,10 @@ source_rules() {
 	plant src/daemon/say.c '#include <curl/curl.h>'
 	can_fail rule_foreign_headers 'libcurl' 'src/daemon/say.c includes <curl/curl.h>'
 
+	holds rule_system_headers "$src" 'rooms of values include no header that acts'
+	plant src/base/names.c '#include <sys/socket.h>'
+	can_fail rule_system_headers 'headers of the system' 'src/base/names.c includes <sys/socket.h>'
+
 	holds rule_core_is_pure "$src" 'the core includes neither I/O nor clock nor malloc'
 	plant src/core/core.h '#include <stdlib.h>'
 	can_fail rule_core_is_pure 'the core' 'src/core/core.h includes <stdlib.h>'
@@ -314,6 +373,16 @@ build_rules() {
 	rm -rf "$tmp/tree"
 	plant_object src/base/libbase.a 'int helper(void); int helper(void) { return 1; }'
 	can_fail rule_public_names 'public names' 'src/base/libbase.a defines helper'
+
+	holds rule_values_do_not_act "$build" 'rooms of values open nothing, wait for nothing and ask no clock'
+	rm -rf "$tmp/tree"
+	plant_object src/wire/libwire.a 'long time(long *); long rv_wire_x(void); long rv_wire_x(void) { return time(0); }'
+	can_fail rule_values_do_not_act 'a clock' 'libwire.a calls time'
+
+	holds rule_what_is_public_is_used "$build" 'what is public is needed by another file of the product'
+	mkdir -p "$tmp/tree/src/base"
+	cp "$tmp/planted.o" "$tmp/tree/src/base/err.o"
+	can_fail rule_what_is_public_is_used 'a function that nobody calls' 'src/base/err.o needs rv_wire_x'
 
 	holds rule_daemon_exports_nothing "$build" 'the daemon exports no symbols'
 	holds rule_only_http_needs_libcurl "$build" 'only http.so is linked to libcurl'

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 
 #include "base/text.h"
 
@@ -41,17 +40,6 @@ const char *rv_why_text(enum rv_why w)
 const char *rv_hook_name(enum rv_hook h)
 {
 	return (unsigned)h < RV_HOOK_COUNT ? hooks[h] : "?";
-}
-
-bool rv_state_from_name(const char *name, enum rv_state *s)
-{
-	for (unsigned i = 0; i < RV_STATE_COUNT; i++) {
-		if (!strcmp(states[i], name)) {
-			*s = (enum rv_state)i;
-			return true;
-		}
-	}
-	return false;
 }
 
 const char *rv_exit_text(rv_exit e, char *to, size_t size)
@@ -117,30 +105,4 @@ int rv_signal_from_name(const char *name)
 	if (*name < '0' || *name > '9')
 		return realtime_from_name(name);
 	return rv_text_int(name, &n) && n >= 1 && n <= SIGRTMAX ? (int)n : 0;
-}
-
-const char *rv_limit_name(int resource)
-{
-	static const char *const names[] = {
-		[RLIMIT_CPU] = "cpu",
-		[RLIMIT_FSIZE] = "fsize",
-		[RLIMIT_DATA] = "data",
-		[RLIMIT_STACK] = "stack",
-		[RLIMIT_CORE] = "core",
-		[RLIMIT_RSS] = "rss",
-		[RLIMIT_NPROC] = "nproc",
-		[RLIMIT_NOFILE] = "nofile",
-		[RLIMIT_MEMLOCK] = "memlock",
-		[RLIMIT_AS] = "as",
-		[RLIMIT_LOCKS] = "locks",
-		[RLIMIT_SIGPENDING] = "sigpending",
-		[RLIMIT_MSGQUEUE] = "msgqueue",
-		[RLIMIT_NICE] = "nice",
-		[RLIMIT_RTPRIO] = "rtprio",
-		[RLIMIT_RTTIME] = "rttime",
-	};
-
-	if (resource < 0 || (size_t)resource >= sizeof(names) / sizeof(*names) || !names[resource])
-		return "?";
-	return names[resource];
 }

@@ -2,7 +2,6 @@
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/lists.h"
@@ -10,8 +9,6 @@
 const char *rv_state_name(enum rv_state s);
 const char *rv_why_text(enum rv_why w);
 const char *rv_hook_name(enum rv_hook h);
-/* False when there is no such state. */
-bool rv_state_from_name(const char *name, enum rv_state *s);
 
 /* "exited with 3", "killed by SIGSEGV", "ended"; writes into `to` and returns it. */
 const char *rv_exit_text(rv_exit e, char *to, size_t size);
@@ -21,7 +18,5 @@ int rv_exit_status(rv_exit e);
 const char *rv_signal_name(int number);
 /* Accepts TERM, SIGTERM, 15, any case; 0 when it is no signal. */
 int rv_signal_from_name(const char *name);
-/* "nofile" for RLIMIT_NOFILE; "?": there is no such resource. Numbers are below RLIM_NLIMITS. */
-const char *rv_limit_name(int resource);
 
 #endif

@@ -314,13 +314,6 @@ static void show_to_witness(
 
 struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
 	size_t table_count, const char *const *environ, const struct rv_conf *before,
-	struct rv_complaints *c)
-{
-	return rv_conf_build_seen(d, tables, table_count, environ, before, NULL, NULL, c);
-}
-
-struct rv_conf *rv_conf_build_seen(const struct rv_draft *d, const struct rv_plugin_table *tables,
-	size_t table_count, const char *const *environ, const struct rv_conf *before,
 	rv_conf_witness *seen, void *arg, struct rv_complaints *c)
 {
 	struct rv_whole *w = calloc(1, sizeof(*w));

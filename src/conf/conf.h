@@ -131,6 +131,8 @@ struct rv_limit { /* one resource limit */
 	int resource; /* RLIMIT_... */
 	uint64_t soft, hard; /* RLIM_INFINITY as UINT64_MAX */
 };
+/* "nofile" for RLIMIT_NOFILE; "?": there is no such resource. Numbers are below RLIM_NLIMITS. */
+const char *rv_limit_name(int resource);
 
 /* A launcher: how its daemon is told from whatever else it leaves behind. */
 enum rv_main_by {
@@ -245,15 +247,12 @@ void rv_draft_destroy(struct rv_draft *d);
 /* Distinct plugin names, NULL-terminated, and the folder to find them in; owned by the draft. */
 const char *const *rv_draft_plugins(const struct rv_draft *d, const char **plugin_dir);
 
-/* environ: reeve's own environment. before: the conf in force (slots keep their numbers), or NULL.
-   tables are copied. NULL when there were errors. */
-struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
-	size_t table_count, const char *const *environ, const struct rv_conf *before,
-	struct rv_complaints *c);
-/* The same; and when there were errors, `seen` (not NULL) is shown what could be read, so that it can add
-   what it finds itself. Commands and environments are those of the files: recipes and plan are missing. */
+/* Sees what could be read of a conf that is refused, and can add what it finds itself. Commands and environments are those
+   of the files: recipes and plan are missing. */
 typedef void rv_conf_witness(const struct rv_conf *conf, struct rv_complaints *c, void *arg);
-struct rv_conf *rv_conf_build_seen(const struct rv_draft *d, const struct rv_plugin_table *tables,
+/* environ: reeve's own environment. before: the conf in force (slots keep their numbers), or NULL.
+   tables are copied. NULL when there were errors; then `seen` was called, unless it is NULL. */
+struct rv_conf *rv_conf_build(const struct rv_draft *d, const struct rv_plugin_table *tables,
 	size_t table_count, const char *const *environ, const struct rv_conf *before,
 	rv_conf_witness *seen, void *arg, struct rv_complaints *c);
 /* recipes: one a slot, or NULL (no rehearsal was needed). Fills argv, ports, plan. */

@@ -14,6 +14,7 @@ src_conf_libconf_a_SOURCES = \
 	src/conf/graph.c \
 	src/conf/http.c src/conf/httpbody.c \
 	src/conf/keys.c \
+	src/conf/limits.c \
 	src/conf/mainpid.c \
 	src/conf/mask.c \
 	src/conf/net.c \

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/names.h"
 #include "base/text.h"
@@ -116,71 +115,6 @@ static void read_umask(
 	}
 }
 
-static void read_amount(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	(void)row;
-	if (v->kind == RV_TREE_SCALAR && !strcmp(v->text, "unlimited"))
-		*(uint64_t *)to = UINT64_MAX;
-	else if (v->kind != RV_TREE_SCALAR || !rv_text_size(v->text, to))
-		rv_read_refuse(r, v, "a number, a size such as 64MiB, or unlimited");
-}
-
-static const struct rv_row limit_rows[] = {
-	{"soft", read_amount, offsetof(struct rv_limit, soft), NULL, 0, 0, NULL, false},
-	{"hard", read_amount, offsetof(struct rv_limit, hard), NULL, 0, 0, NULL, false},
-};
-static const struct rv_table limit_table = RV_TABLE(limit_rows);
-
-static void read_limit(struct rv_read *r, const struct rv_tree *v, struct rv_limit *l)
-{
-	if (v->kind == RV_TREE_MAP) {
-		if (!rv_tree_get(v, "soft") || !rv_tree_get(v, "hard"))
-			rv_read_complain(r, v->at, "needs both soft and hard");
-		rv_read_table(r, &limit_table, v, l);
-	} else {
-		read_amount(r, NULL, v, &l->soft);
-		l->hard = l->soft;
-	}
-	if (l->soft > l->hard)
-		rv_read_complain(r, v->at, "has a soft limit above the hard one");
-}
-
-static void read_limits(
-	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
-{
-	struct rv_detail *d = to;
-	const char *names[RLIM_NLIMITS];
-	struct rv_limit *list;
-	char hint[100];
-
-	(void)row;
-	if (v->kind != RV_TREE_MAP) {
-		rv_read_refuse(r, v, "a map such as {nofile: 1024}");
-		return;
-	}
-	for (int i = 0; i < RLIM_NLIMITS; i++)
-		names[i] = rv_limit_name(i);
-	list = rv_arena_array(r->arena, v->count, sizeof(*list));
-	for (uint32_t i = 0; list && i < v->count; i++) {
-		const struct rv_pair *p = &v->pairs[i];
-		int k = 0;
-
-		while (k < RLIM_NLIMITS && strcmp(names[k], p->key) != 0)
-			k++;
-		if (k == RLIM_NLIMITS || !strcmp(p->key, "?")) {
-			rv_read_complain(r, p->at, "has no limit called '%s'%s", p->key,
-				rv_read_hint(p->key, names, COUNT(names), hint, sizeof(hint)));
-			continue;
-		}
-		rv_read_enter(r, p->key);
-		list[d->s.limit_count].resource = k;
-		read_limit(r, p->value, &list[d->s.limit_count++]);
-		rv_read_leave(r);
-	}
-	d->s.limits = list;
-}
-
 /* --- environment ------------------------------------------------------------------------------ */
 
 static void read_environment(
@@ -235,7 +169,7 @@ static const struct rv_row service_rows[] = {
 	{"group", read_group, 0, NULL, 0, 0, NULL, false},
 	{"groups", read_groups, 0, NULL, 0, 0, NULL, false},
 	{"umask", read_umask, 0, NULL, 0, 0, NULL, false},
-	{"limits", read_limits, 0, NULL, 0, 0, NULL, false},
+	{"limits", rv_service_limits, 0, NULL, 0, 0, NULL, false},
 	{"working-dir", rv_read_path, AT(s.working_dir), NULL, 0, 0, NULL, false},
 	{"environment", read_environment, AT(own_env), NULL, 0, 0, NULL, false},
 	{"environment-file", rv_environ_file, AT(file_env), NULL, 0, 0, NULL, false},
@@ -257,7 +191,7 @@ static const struct rv_row service_rows[] = {
 };
 const struct rv_table rv_service_table = RV_TABLE(service_rows);
 
-void rv_detail_init(struct rv_detail *d)
+static void init_detail(struct rv_detail *d)
 {
 	static const struct rv_step term = {SIGTERM, RV_TO_GROUP, 5 * RV_SEC};
 
@@ -283,7 +217,7 @@ void rv_detail_init(struct rv_detail *d)
 
 void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair *p)
 {
-	rv_detail_init(d);
+	init_detail(d);
 	d->s.name = rv_read_copy(r, p->key);
 	d->s.at = p->at;
 	d->plugin_at = p->at;

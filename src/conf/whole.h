@@ -138,8 +138,9 @@ bool rv_mask_settle(struct rv_whole *w);
 /* ending.c */
 extern const struct rv_table rv_restart_table, rv_stop_table, rv_log_table;
 rv_row_reader rv_service_restart, rv_service_stop, rv_service_log;
+/* limits.c */
+rv_row_reader rv_service_limits;
 /* service.c */
-void rv_detail_init(struct rv_detail *d);
 void rv_detail_read(struct rv_read *r, struct rv_detail *d, const struct rv_pair *p);
 /* settle.c: its plugin has been chosen; readiness, health, log and the rest follow from it. */
 void rv_detail_settle(struct rv_read *r, struct rv_whole *w, struct rv_detail *d);

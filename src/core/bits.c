@@ -33,12 +33,6 @@ void rv_bits_remove(uint64_t *b, size_t n, size_t i)
 		summary[i / 4096] &= ~(UINT64_C(1) << (i / 64 % 64));
 }
 
-void rv_bits_fill(uint64_t *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		rv_bits_add(b, n, i);
-}
-
 /* The first word at or above `from` that is not zero. */
 static size_t word_up(const uint64_t *b, size_t count, size_t from)
 {

@@ -13,7 +13,6 @@ size_t rv_bits_words(size_t n);
 void rv_bits_add(uint64_t *b, size_t n, size_t i);
 void rv_bits_remove(uint64_t *b, size_t n, size_t i);
 bool rv_bits_has(const uint64_t *b, size_t i);
-void rv_bits_fill(uint64_t *b, size_t n);
 /* The first member at or above `from`, or RV_BITS_END. */
 size_t rv_bits_up(const uint64_t *b, size_t n, size_t from);
 /* The last member below `below`, or RV_BITS_END. */

@@ -38,7 +38,8 @@ void rv_conn_close(struct rv_conn *c)
 	rv_door_left(k);
 }
 
-void rv_conn_fail(struct rv_conn *c)
+/* The loop closes it. */
+static void fail(struct rv_conn *c)
 {
 	c->broken = true;
 	ev_feed_event(c->control->loop, &c->out, EV_WRITE);
@@ -81,7 +82,7 @@ void rv_conn_flush(struct rv_conn *c)
 		return;
 	c->last = ev_now(c->control->loop);
 	if (c->output.full || !send_some(c)) { /* an answer without its end is worth nothing */
-		rv_conn_fail(c);
+		fail(c);
 		return;
 	}
 	if (rv_conn_pending(c))

@@ -5,7 +5,7 @@
  *                                                    -> ctlwait.c: an answer when it is settled
  *                                                    -> ctllogs.c, ctlevents.c: an answer, then notifications
  *
- * Connections are closed from the loop only (rv_conn_fail marks them), so that no verb and no callback of the
+ * Connections are closed from the loop only (`broken` marks them), so that no verb and no callback of the
  * engine ever finds one gone. */
 #ifndef DAEMON_CTL_H
 #define DAEMON_CTL_H
@@ -78,7 +78,6 @@ static inline size_t rv_conn_pending(const struct rv_conn *c)
 }
 /* Sends what it can; the rest goes when the socket takes it. */
 void rv_conn_flush(struct rv_conn *c);
-void rv_conn_fail(struct rv_conn *c);
 /* From the loop only, and not of a connection that a verb or a callback of the engine is about. */
 void rv_conn_close(struct rv_conn *c);
 /* Takes fd, when it is true. */

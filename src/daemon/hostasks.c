@@ -136,6 +136,33 @@ static void hand_out(struct rv_hostlink *h)
 	}
 }
 
+/* Of those that wait, the one that was asked first. */
+static struct rv_ask *oldest(struct rv_hostlink *h)
+{
+	struct rv_ask *found = NULL;
+
+	for (struct rv_ask *a = h->asked; a; a = a->next)
+		if (!a->flying && (!found || (int32_t)(a->number - found->number) < 0))
+			found = a;
+	return found;
+}
+
+/* While one is asked at a time: the next, when its turn has come. */
+static void go_on(struct rv_hostlink *h)
+{
+	struct rv_ask *a;
+
+	if (!h->single || h->dying || h->resting)
+		return;
+	if (rv_now() > h->single)
+		h->single = 0;
+	while ((!h->single || !rv_link_flying(h)) && (a = oldest(h))) {
+		rv_link_issue(h, a);
+		if (!a->flying)
+			break; /* answered by ourselves: the loop comes back to us */
+	}
+}
+
 void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct rv_hostlink *h = w->data;
@@ -148,7 +175,7 @@ void rv_link_on_soon(struct ev_loop *loop, ev_timer *w, int events)
 			h->ops->disabled(h->ctx, b->plugin, false);
 		}
 	hand_out(h);
-	rv_link_go_on(h);
+	go_on(h);
 }
 
 /* ---- sending ---- */
@@ -277,32 +304,6 @@ struct rv_ask *rv_link_flying(struct rv_hostlink *h)
 		if (a->flying)
 			return a;
 	return NULL;
-}
-
-/* Of those that wait, the one that was asked first. */
-static struct rv_ask *oldest(struct rv_hostlink *h)
-{
-	struct rv_ask *found = NULL;
-
-	for (struct rv_ask *a = h->asked; a; a = a->next)
-		if (!a->flying && (!found || (int32_t)(a->number - found->number) < 0))
-			found = a;
-	return found;
-}
-
-void rv_link_go_on(struct rv_hostlink *h)
-{
-	struct rv_ask *a;
-
-	if (!h->single || h->dying || h->resting)
-		return;
-	if (rv_now() > h->single)
-		h->single = 0;
-	while ((!h->single || !rv_link_flying(h)) && (a = oldest(h))) {
-		rv_link_issue(h, a);
-		if (!a->flying)
-			break; /* answered by ourselves: the loop comes back to us */
-	}
 }
 
 void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a)

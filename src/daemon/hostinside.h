@@ -127,8 +127,6 @@ bool rv_link_post_instance(struct rv_hostlink *h, const struct rv_conf *conf, rv
 	uint32_t number, bool rehearse, bool keep);
 /* Sends it, or answers it ourselves. What comes while a host is dying waits for its successor. */
 void rv_link_issue(struct rv_hostlink *h, struct rv_ask *a);
-/* While one is asked at a time: the next, when its turn has come. */
-void rv_link_go_on(struct rv_hostlink *h);
 /* The one that the host has while it has one at a time; NULL: none. */
 struct rv_ask *rv_link_flying(struct rv_hostlink *h);
 void rv_link_cancel(struct rv_hostlink *h, const struct rv_ask *a);

@@ -117,7 +117,7 @@ struct rv_conf *rv_load_conf(const struct rv_load *l, struct rv_hostlink *host,
 	if (!rv_hostlink_describe(host, plugin_dir, plugins, &tables, &count, &e))
 		rv_complain(c, (struct rv_place){.file = ""}, "%s", e.text);
 	else
-		conf = rv_conf_build_seen(draft, tables, count, our_environment(), before, on_wrong,
+		conf = rv_conf_build(draft, tables, count, our_environment(), before, on_wrong,
 			&(struct wrong){l, host}, c);
 	rv_draft_destroy(draft);
 	if (conf)
@@ -184,7 +184,7 @@ void rv_load_check(const struct rv_load *l, const struct rv_conf *running, struc
 					 "more"};
 	}
 	if (tables)
-		conf = rv_conf_build_seen(draft, tables, known, our_environment(), NULL, on_wrong,
+		conf = rv_conf_build(draft, tables, known, our_environment(), NULL, on_wrong,
 			&(struct wrong){&all, NULL}, c);
 	rv_draft_destroy(draft);
 	free(tables);

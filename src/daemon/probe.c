@@ -280,11 +280,6 @@ void rv_prober_cancel(struct rv_prober *p)
 	p->open = false;
 }
 
-const struct rv_check *rv_prober_check(const struct rv_prober *p)
-{
-	return p->check;
-}
-
 bool rv_prober_is_open(const struct rv_prober *p)
 {
 	return p->open;

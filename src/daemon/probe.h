@@ -61,8 +61,7 @@ void rv_prober_answer(struct rv_prober *p, const struct rv_host_answer *a);
    ones nothing is looked at any more. */
 void rv_prober_rebind(struct rv_prober *p, const struct rv_service *service,
 	const struct rv_check *check, const struct rv_spawn *context);
-/* What is asked, and whether an attempt is open. */
-const struct rv_check *rv_prober_check(const struct rv_prober *p);
+/* Whether an attempt is open. */
 bool rv_prober_is_open(const struct rv_prober *p);
 /* So much later than its bound a host that does not answer is not waited for any more. */
 void rv_prober_patience(struct rv_prober *p, rv_time grace);

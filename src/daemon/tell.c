@@ -223,7 +223,8 @@ void rv_tell_raw_tail(const struct rv_hands *h, size_t lines, size_t bytes, stru
 		rv_capture_tail(h->capture, lines, bytes, false, to);
 }
 
-void rv_tell_tail(const struct rv_hands *h, struct rv_buf *to)
+/* The same, each line indented, control characters made visible. */
+static void show_tail(const struct rv_hands *h, struct rv_buf *to)
 {
 	struct rv_buf raw = {0}, clean = {0};
 	char *line, *rest;
@@ -247,7 +248,7 @@ static void failed(const struct rv_hands *h, const struct rv_look *look, const c
 	struct rv_buf tail = {0};
 
 	if (look->why != RV_WHY_SPAWN)
-		rv_tell_tail(h, &tail);
+		show_tail(h, &tail);
 	rv_say(RV_ERROR, h->service->name, "failed: %s%s%s", why,
 		tail.len ? "; its last lines:\n" : "", rv_buf_text(&tail));
 	rv_buf_fini(&tail);

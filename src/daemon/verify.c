@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/names.h"
 #include "daemon/guise.h"
 #include "daemon/ident.h"
 #include "daemon/load.h"

@@ -12,6 +12,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "conf/conf.h"
 #include "sys/fd.h"
 
 static bool limit_refused(const struct rv_child *c, struct rv_err *e)

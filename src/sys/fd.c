@@ -61,27 +61,6 @@ bool rv_mkdirs_for(const char *file, struct rv_err *e)
 	return !slash || slash == file || mkdirs_until(file, (size_t)(slash - file), e);
 }
 
-bool rv_file_read(const char *path, struct rv_buf *to, size_t max)
-{
-	rv_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	char chunk[4096];
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		if (to->len + (size_t)n > max || !rv_buf_add(to, chunk, (size_t)n)) {
-			errno = EFBIG;
-			return false;
-		}
-	}
-	return true;
-}
-
 bool rv_write_all(int fd, const void *bytes, size_t n)
 {
 	const char *p = bytes;

@@ -36,8 +36,6 @@ int rv_fd_lift(int fd);
 bool rv_mkdirs(const char *dir, struct rv_err *e);
 /* The same for the folder that `file` lies in. */
 bool rv_mkdirs_for(const char *file, struct rv_err *e);
-/* Whole small file (at most `max` bytes) into `to`. False: errno holds why (EFBIG: too large). */
-bool rv_file_read(const char *path, struct rv_buf *to, size_t max);
 /* All of it, over EINTR; for pipes and files that do not block long. */
 bool rv_write_all(int fd, const void *bytes, size_t n);
 bool rv_fd_nonblock(int fd, bool on);

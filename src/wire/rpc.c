@@ -44,7 +44,8 @@ bool rv_verb_is_open(enum rv_verb v)
 	return (unsigned)v < RV_VERB_COUNT && verb_open[v];
 }
 
-const char *rv_rpc_class(enum rv_rpc_code code)
+/* The word for data.class. */
+static const char *class_of(enum rv_rpc_code code)
 {
 #define CLASS_CASE(id, number, class) \
 	case id: return class;
@@ -93,7 +94,7 @@ void rv_rpc_put_error(struct rv_buf *to, const char *id, const struct rv_rpc_err
 	rv_json_int(to, e->code);
 	RV_JSON_STR(to, "message", e->text);
 	RV_JSON_LIT(to, ",\"data\":{\"class\":");
-	rv_json_str(to, rv_rpc_class(e->code));
+	rv_json_str(to, class_of(e->code));
 	put_retry(to, e->marks | (e->code == RV_RPC_STALE ? RV_MARK_STALE : 0u));
 	if (e->present)
 		RV_JSON_INT(to, "generation", (int64_t)e->present);

@@ -66,8 +66,6 @@ bool rv_verb_is_open(enum rv_verb v);
 
 #define RV_RPC_ENUM(id, code, class) id = (code),
 enum rv_rpc_code { RV_RPC_CODES(RV_RPC_ENUM) };
-/* The word for data.class. */
-const char *rv_rpc_class(enum rv_rpc_code code);
 
 struct rv_rpc_error {
 	enum rv_rpc_code code;

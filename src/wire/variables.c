@@ -227,18 +227,6 @@ const char *rv_variables_find(const struct rv_variables *v, const char *name, si
 	return i < v->count ? v->list[i] + n + 1 : NULL;
 }
 
-bool rv_variables_are_same(const struct rv_variables *a, const struct rv_variables *b)
-{
-	for (size_t i = 0; i < a->count; i++) {
-		size_t n = strcspn(a->list[i], "=");
-		const char *other = rv_variables_find(b, a->list[i], n);
-
-		if (!other || strcmp(other, a->list[i] + n + 1) != 0)
-			return false;
-	}
-	return a->count == b->count;
-}
-
 void rv_variables_put(const struct rv_variables *v, struct rv_buf *to)
 {
 	RV_JSON_LIT(to, "{");

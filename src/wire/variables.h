@@ -38,7 +38,6 @@ bool rv_variables_fit(const struct rv_variables *v, struct rv_buf *why);
 
 /* NULL: no such one. */
 const char *rv_variables_find(const struct rv_variables *v, const char *name, size_t n);
-bool rv_variables_are_same(const struct rv_variables *a, const struct rv_variables *b);
 /* {"NAME":"VALUE",...} */
 void rv_variables_put(const struct rv_variables *v, struct rv_buf *to);
 /* "A, B, C" */

@@ -65,8 +65,8 @@ static struct rv_conf *read_conf(
 	struct rv_conf *conf = NULL;
 
 	if (d)
-		conf = rv_conf_build(
-			d, tables, sizeof(tables) / sizeof(tables[0]), environment, before, c);
+		conf = rv_conf_build(d, tables, sizeof(tables) / sizeof(tables[0]), environment,
+			before, NULL, NULL, c);
 	rv_draft_destroy(d);
 	if (conf && rv_conf_plan(conf, NULL, c))
 		check(conf);

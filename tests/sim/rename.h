@@ -15,7 +15,6 @@ extern int sim_planted;
 #define rv_begin_start	       SIM_NAME(rv_begin_start)
 #define rv_bits_add	       SIM_NAME(rv_bits_add)
 #define rv_bits_down	       SIM_NAME(rv_bits_down)
-#define rv_bits_fill	       SIM_NAME(rv_bits_fill)
 #define rv_bits_has	       SIM_NAME(rv_bits_has)
 #define rv_bits_remove	       SIM_NAME(rv_bits_remove)
 #define rv_bits_up	       SIM_NAME(rv_bits_up)

@@ -50,7 +50,7 @@ static struct rv_conf *read_with(long nth, struct rv_complaints *c)
 	left = nth;
 	d = rv_draft_read(paths, "/p", command, c);
 	if (d)
-		conf = rv_conf_build(d, NULL, 0, environment, NULL, c);
+		conf = rv_conf_build(d, NULL, 0, environment, NULL, NULL, NULL, c);
 	rv_draft_destroy(d);
 	if (conf && !rv_conf_plan(conf, NULL, c)) {
 		rv_conf_destroy(conf);

@@ -54,7 +54,8 @@ static struct got read_given(struct given g)
 		write_file("u.yaml", g.second);
 	d = rv_draft_read(paths, NULL, g.command, &got.c);
 	if (d)
-		got.conf = rv_conf_build(d, g.tables, g.table_count, g.environ, g.before, &got.c);
+		got.conf = rv_conf_build(
+			d, g.tables, g.table_count, g.environ, g.before, NULL, NULL, &got.c);
 	rv_draft_destroy(d);
 	if (got.conf && !rv_conf_plan(got.conf, g.recipes, &got.c)) {
 		rv_conf_destroy(got.conf);

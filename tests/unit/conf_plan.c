@@ -629,7 +629,7 @@ static void plugins_see_environment_and_ports_before_they_give_recipes(void **st
 	(void)state;
 	write_file("t.yaml", "services: {a: {plugin: p, ports: [7], environment: {A: 1}}}\n");
 	d = rv_draft_read(paths, NULL, NULL, &c);
-	conf = rv_conf_build(d, starters, 1, NULL, NULL, &c);
+	conf = rv_conf_build(d, starters, 1, NULL, NULL, NULL, NULL, &c);
 	rv_draft_destroy(d);
 	assert_non_null(conf);
 	assert_list(rv_conf_find(conf, "a")->env, "A=1|");
@@ -935,7 +935,7 @@ static void without_any_file_the_command_is_all_there_is(void **state)
 		"/reeve.yaml: No such file or directory; name a file with -c\n");
 	rv_complaints_fini(&c);
 	d = rv_draft_read(NULL, NULL, shell, &c);
-	conf = rv_conf_build(d, NULL, 0, NULL, NULL, &c);
+	conf = rv_conf_build(d, NULL, 0, NULL, NULL, NULL, NULL, &c);
 	rv_draft_destroy(d);
 	assert_string_equal(rv_buf_text(&c.text), "");
 	assert_true(rv_conf_plan(conf, NULL, &c));

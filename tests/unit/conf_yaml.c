@@ -405,7 +405,7 @@ static void a_folder_is_read_in_the_order_of_names(void **state)
 	write_file("d/.40.yaml", "not read\n");
 	d = rv_draft_read(paths, NULL, NULL, &c);
 	assert_non_null(d);
-	conf = rv_conf_build(d, NULL, 0, NULL, NULL, &c);
+	conf = rv_conf_build(d, NULL, 0, NULL, NULL, NULL, NULL, &c);
 	rv_draft_destroy(d);
 	assert_string_equal(rv_buf_text(&c.text),
 		"d/30.yml:1:1: warning: not read: of a folder only *.yaml files are; rename it\n");

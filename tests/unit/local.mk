@@ -22,7 +22,7 @@ tests_unit_capture_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libb
 check_PROGRAMS += tests/unit/probe
 tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_probe_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+tests_unit_probe_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 check_PROGRAMS += tests/unit/endreport
 tests_unit_endreport_SOURCES = tests/unit/endreport.c
@@ -36,27 +36,27 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen
 tests_unit_spawn_SOURCES = tests/unit/spawn.c
 tests_unit_spawn_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_spawn_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+tests_unit_spawn_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 tests_unit_reap_SOURCES = tests/unit/reap.c
 tests_unit_reap_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_reap_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rv_proc_variable,--wrap=rv_proc_has_program
-tests_unit_reap_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+tests_unit_reap_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 tests_unit_ident_SOURCES = tests/unit/ident.c
 tests_unit_ident_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_ident_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
+tests_unit_ident_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a $(CMOCKA_LIBS)
 tests_unit_listen_SOURCES = tests/unit/listen.c
 tests_unit_listen_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_listen_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+tests_unit_listen_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 check_PROGRAMS += tests/unit/place tests/unit/mainpid
 tests_unit_place_SOURCES = tests/unit/place.c
 tests_unit_place_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_place_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+tests_unit_place_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 tests_unit_mainpid_SOURCES = tests/unit/mainpid.c
 tests_unit_mainpid_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_mainpid_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libbase.a \
+tests_unit_mainpid_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 TESTS += tests/unit/spawn tests/unit/reap tests/unit/ident tests/unit/listen tests/unit/place tests/unit/mainpid
 endif
