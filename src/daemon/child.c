@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Instrumented frames would leave poison behind in memory that the parent goes on using. */
@@ -34,6 +35,27 @@ IN_CHILD static void default_dispositions(uint64_t odd)
 	for (int i = 1; odd; i++, odd >>= 1)
 		if (odd & 1)
 			syscall(SYS_rt_sigaction, i, &preset, NULL, 8);
+}
+
+/* Once it is another user's, that user may stop it, and we would wait for its exec for ever. Clocks of its own
+   have it go on, and end it at last. Each goes off once: a stop takes away a CONT that waits, and with it
+   whatever that clock would do later. The exec takes the clocks away. */
+IN_CHILD static void stay_awake(void)
+{
+	const struct {
+		long ms;
+		int number;
+	} due[] = {{20, SIGCONT}, {200, SIGCONT}, {2000, SIGCONT}, {10000, SIGKILL}};
+
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
+		const struct itimerspec at = {
+			.it_value = {due[i].ms / 1000, due[i].ms % 1000 * 1000000}};
+		struct sigevent what = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = due[i].number};
+		int clock;
+
+		if (!syscall(SYS_timer_create, CLOCK_MONOTONIC, &what, &clock))
+			syscall(SYS_timer_settime, clock, 0, &at, NULL);
+	}
 }
 
 IN_CHILD static void empty_mask(void)
@@ -198,6 +220,8 @@ IN_CHILD int rv_child_main(void *child)
 	const struct rv_spawn *s = c->s;
 
 	default_dispositions(c->odd_signals);
+	if (s->who.set_uid && s->who.uid)
+		stay_awake();
 	if (syscall(SYS_setsid) < 0)
 		failed(c, RV_STEP_SESSION, errno, 0);
 	else if (place_fds(c) && set_limits(c) && become(c)) {

@@ -54,7 +54,8 @@ struct rv_spawned {
    mask, default dispositions, stdin /dev/null, no descriptor of ours but the given ones, no
    ambient resource limits of ours (the ones that reeve was started with). On failure nothing is
    left: e says which step (exec, chdir, user, ...), of which path, and why. A missing program is an
-   error here, never an exit status 127. */
+   error here, never an exit status 127. We do not run meanwhile, so another user whose process it is
+   already cannot keep it from its exec: one that is stopped goes on, or is killed after 10 s. */
 bool rv_spawn(const struct rv_spawn *s, struct rv_spawned *out, struct rv_err *e);
 
 /* Call early: fills 0 to 2 with /dev/null when they are closed, makes inherited descriptors

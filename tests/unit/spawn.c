@@ -16,10 +16,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/spawn.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -432,6 +434,82 @@ static void a_directory_that_only_root_may_enter_is_refused(void **state)
 	rmdir(dir);
 }
 
+/* How often a child stops itself when it has its user already, but not its program yet. */
+static int stops;
+
+/* Stands for the C library's: the last thing a child does before it looks for its program. */
+__attribute__((no_sanitize("address", "undefined"))) int chdir(const char *path)
+{
+	while (stops) {
+		stops--;
+		syscall(SYS_kill, syscall(SYS_getpid), SIGSTOP);
+	}
+	return (int)syscall(SYS_chdir, path);
+}
+
+/* So that a test ends also where nothing else ends the wait for the exec. */
+static pid_t help_after(unsigned seconds)
+{
+	pid_t pid = fork();
+	char file[64], *list = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	if (pid)
+		return pid;
+	sleep(seconds);
+	snprintf(file, sizeof(file), "/proc/%d/task/%d/children", (int)getppid(), (int)getppid());
+	f = fopen(file, "re");
+	if (!f || getdelim(&list, &room, 0, f) < 0)
+		_exit(1);
+	for (char *at = list, *end;; at = end) {
+		pid = (pid_t)strtol(at, &end, 10);
+		if (at == end)
+			_exit(0);
+		if (pid != getpid())
+			kill(pid, SIGKILL);
+	}
+}
+
+/* Runs echo as an ordinary user who stops it so many times; how long that took. */
+static rv_time run_stopped(int times, struct run *r)
+{
+	rv_time begun = rv_now();
+	pid_t helper = help_after(40);
+
+	*r = plain(LIST("echo", "here"));
+	r->s.who = (struct rv_ident){.set_uid = true, .set_groups = true, .uid = 4711};
+	stops = times;
+	must_go(r);
+	begun = rv_now() - begun;
+	kill(helper, SIGKILL);
+	assert_int_equal(waitpid(helper, NULL, 0), helper);
+	return begun;
+}
+
+static void who_is_stopped_by_its_user_before_it_is_executed_goes_on(void **state)
+{
+	struct run r;
+
+	(void)state;
+	need_root();
+	assert_true(run_stopped(1, &r) < 30 * RV_SEC);
+	assert_string_equal(r.out, "here\n");
+	assert_int_equal(stops, 0);
+}
+
+static void who_is_stopped_again_and_again_is_not_waited_for(void **state)
+{
+	struct run r;
+
+	(void)state;
+	need_root();
+	assert_true(run_stopped(INT_MAX, &r) < 30 * RV_SEC);
+	stops = 0;
+	assert_string_equal(r.out, "");
+	assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
+}
+
 /* Forks a copy of this test that does `what` as an ordinary user and must leave with 0. */
 static void as_ordinary_user(void (*what)(void))
 {
@@ -695,6 +773,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_number_gets_its_groups_and_nothing_of_root),
 		cmocka_unit_test(all_three_ids_change_and_capabilities_go),
 		cmocka_unit_test(a_directory_that_only_root_may_enter_is_refused),
+		cmocka_unit_test(who_is_stopped_by_its_user_before_it_is_executed_goes_on),
+		cmocka_unit_test(who_is_stopped_again_and_again_is_not_waited_for),
 		cmocka_unit_test(limits_are_set_while_still_privileged),
 		cmocka_unit_test(another_user_is_refused_without_root),
 		cmocka_unit_test(blocked_and_ignored_signals_are_not_inherited),
