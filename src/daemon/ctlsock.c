@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sys/fd.h"
+#include "sys/sockfile.h"
 
 #define BACKLOG	    64
 #define LOCK_PAUSES 100 /* of 10 ms */
@@ -96,31 +97,19 @@ static bool bind_private(
 {
 	struct sockaddr_un a;
 	struct stat st;
-	mode_t old;
-	int bound, number;
+	int number;
 
 	if (!lstat(temp, &st) && S_ISSOCK(st.st_mode))
 		unlink(temp); /* of an earlier life with our pid */
 	fill_address(&a, temp);
-	old = umask(0177);
-	bound = bind(fd, (struct sockaddr *)&a, sizeof(a));
+	if (rv_sockfile_bind(fd, &a, perm->mode & 0777, perm->uid, perm->gid) &&
+		!listen(fd, BACKLOG))
+		return true;
 	number = errno;
-	umask(old);
-	if (bound)
-		return rv_fail_errno(e, number, "cannot create a socket there");
-	if ((perm->uid != (uid_t)-1 || perm->gid != (gid_t)-1) &&
-		lchown(temp, perm->uid, perm->gid)) {
-		number = errno;
+	if (number != EADDRINUSE)
 		unlink(temp);
-		return rv_fail_errno(
-			e, number, "cannot give it to the owner and group of reeve.control");
-	}
-	if (chmod(temp, perm->mode & 0777) || listen(fd, BACKLOG)) {
-		number = errno;
-		unlink(temp);
-		return rv_fail_errno(e, number, "cannot set its mode");
-	}
-	return true;
+	return rv_fail_errno(e, number,
+		"cannot create a socket there with the mode, owner and group of reeve.control");
 }
 
 /* Moves the finished socket to its place in one step; only a stale socket is ever replaced. */

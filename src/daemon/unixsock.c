@@ -14,6 +14,7 @@
 #include "daemon/holder.h"
 #include "daemon/ident.h"
 #include "sys/fd.h"
+#include "sys/sockfile.h"
 
 static bool address_of(const char *path, struct sockaddr_un *to)
 {
@@ -74,32 +75,21 @@ static bool temporary_name(const struct rv_unixsock *u, char *to, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-static bool settle(const struct rv_unixsock *u, const char *name)
-{
-	return (u->uid == (uid_t)-1 && u->gid == (gid_t)-1 ? 0 : lchown(name, u->uid, u->gid)) ==
-		0 &&
-		!chmod(name, u->mode);
-}
-
 /* A socket under a temporary name, which is given its mode and owner and then its place. */
 static bool place(struct rv_unixsock *u, const char *service, int *made, struct rv_err *e)
 {
 	rv_auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	struct stat st;
-	mode_t before;
-	bool ok;
 
 	if (!temporary_name(u, at.sun_path, sizeof(at.sun_path)))
 		return rv_fail_errno(
 			e, ENAMETOOLONG, "cannot bind %s for service %s", u->path, service);
 	unlink(at.sun_path); /* left by a process of the same pid that was killed right here */
-	before = umask(0177);
-	ok = fd >= 0 && !bind(fd, (const struct sockaddr *)&at, sizeof(at));
-	umask(before);
-	if (!ok)
+	if (fd < 0)
 		return rv_fail_errno(e, errno, "cannot bind %s for service %s", u->path, service);
-	if (!settle(u, at.sun_path) || lstat(at.sun_path, &st) || rename(at.sun_path, u->path)) {
+	if (!rv_sockfile_bind(fd, &at, u->mode, u->uid, u->gid) || lstat(at.sun_path, &st) ||
+		rename(at.sun_path, u->path)) {
 		int number = errno;
 
 		unlink(at.sun_path);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -688,6 +689,53 @@ static void a_unix_socket_has_its_mode_and_is_refused_between_lives(void **state
 	assert_int_equal(mode_of(u.path), 0);
 }
 
+/* Stands for the C library's: where a thief has the folder, what has just been bound is another file at once. */
+static int (*thief)(const char *path);
+
+int bind(int fd, const struct sockaddr *at, socklen_t n)
+{
+	int got = (int)syscall(SYS_bind, fd, at, n);
+
+	if (!got && thief && at->sa_family == AF_UNIX)
+		got = thief(((const struct sockaddr_un *)at)->sun_path);
+	return got;
+}
+
+static char victim[128];
+
+static int puts_a_link(const char *path)
+{
+	return unlink(path) || symlink(victim, path);
+}
+
+static int puts_a_second_name(const char *path)
+{
+	return unlink(path) || link(victim, path);
+}
+
+static void who_puts_another_file_in_place_of_a_unix_socket_does_not_get_its_mode(void **state)
+{
+	int (*const thieves[])(const char *path) = {puts_a_link, puts_a_second_name};
+	struct rv_err e = {0};
+	struct local u;
+	int fd;
+
+	(void)state;
+	fill_local(&u, "t.sock", 0);
+	snprintf(victim, sizeof(victim), "%s/secret", folder);
+	for (int i = 0; i < 2; i++) {
+		fd = open(victim, O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		close(fd);
+		thief = thieves[i];
+		assert_null(rv_listener_open(&u.conf, "web", &e));
+		thief = NULL;
+		assert_int_equal(mode_of(victim), S_IFREG | 0600);
+		assert_non_null(strstr(e.text, "cannot put the socket of service web at "));
+		unlink(victim);
+	}
+}
+
 static void with_a_backlog_clients_of_a_unix_socket_wait(void **state)
 {
 	struct rv_listener *l;
@@ -857,6 +905,8 @@ int main(void)
 		cmocka_unit_test(version_six_leaves_version_four_alone),
 		cmocka_unit_test(the_descriptor_is_closed_on_exec),
 		cmocka_unit_test(a_unix_socket_has_its_mode_and_is_refused_between_lives),
+		cmocka_unit_test(
+			who_puts_another_file_in_place_of_a_unix_socket_does_not_get_its_mode),
 		cmocka_unit_test(with_a_backlog_clients_of_a_unix_socket_wait),
 		cmocka_unit_test(a_stale_socket_is_replaced_and_a_live_one_is_not),
 		cmocka_unit_test(what_is_not_a_socket_is_left_alone),
