@@ -142,25 +142,25 @@ tests_unit_host_http_LDADD = src/host/libhost.a src/wire/libwire.a src/sys/libsy
 TESTS += tests/unit/host_http
 
 check_PROGRAMS += tests/unit/plugins
-tests_unit_plugins_SOURCES = tests/unit/plugins.c
+tests_unit_plugins_SOURCES = tests/unit/plugins.c tests/unit/stage.h
 tests_unit_plugins_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/inspect
-tests_unit_inspect_SOURCES = tests/unit/inspect.c
+tests_unit_inspect_SOURCES = tests/unit/inspect.c tests/unit/stage.h
 tests_unit_inspect_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_inspect_LDADD = $(CMOCKA_LIBS)
+tests_unit_inspect_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/plugins_sessions
-tests_unit_plugins_sessions_SOURCES = tests/unit/plugins_sessions.c
+tests_unit_plugins_sessions_SOURCES = tests/unit/plugins_sessions.c tests/unit/stage.h
 tests_unit_plugins_sessions_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_sessions_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/plugins_init
-tests_unit_plugins_init_SOURCES = tests/unit/plugins_init.c
+tests_unit_plugins_init_SOURCES = tests/unit/plugins_init.c tests/unit/stage.h
 tests_unit_plugins_init_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plugins_init_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/plugins_loss
-tests_unit_plugins_loss_SOURCES = tests/unit/plugins_loss.c
+tests_unit_plugins_loss_SOURCES = tests/unit/plugins_loss.c tests/unit/stage.h
 tests_unit_plugins_loss_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_plugins_loss_LDADD = $(CMOCKA_LIBS)
+tests_unit_plugins_loss_LDADD = src/base/libbase.a $(CMOCKA_LIBS)
 TESTS += tests/unit/plugins tests/unit/plugins_sessions tests/unit/plugins_loss \
 	tests/unit/plugins_init tests/unit/inspect
 endif

@@ -1,76 +1,24 @@
 /* The hook check of the plugins, over values: what it would run, and what it makes of what came back. What the scripts find
  * is shown by tests/e2e/test_check.py and tests/stack/test_check.py. */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "reeve/plugin.h"
-
-static struct {
-	const struct reeve_plugin *plugin;
-	struct reeve_value values[16];
-	struct reeve_turn t;
-	unsigned char memo[REEVE_MEMO];
-	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-} s; /* the service of the test that runs */
+#include "stage.h"
 
 static char folder[] = "/tmp/reeve-inspect-XXXXXX";
 
 static void fresh_turn(uint32_t step)
 {
+	stage_turn();
 	s.t.step = step;
-	s.t.arena_used = 0;
-	s.t.arena_full = false;
-	s.t.why = NULL;
 	s.t.run = (struct reeve_run){.error = "", .output = "", .status = -1};
 }
 
 static void use(const char *name)
 {
-	const char *build = getenv("RV_BUILD");
-	char path[4096];
-	size_t n = 0;
-	void *so;
-
-	memset(&s, 0, sizeof(s));
-	snprintf(path, sizeof(path), "%s/plugins/%s.so", build ? build : ".", name);
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		fail_msg("%s", dlerror());
-	s.plugin = dlsym(so, "reeve_plugin_v1");
-	assert_non_null(s.plugin);
+	stage_use(name);
 	assert_non_null(s.plugin->ops->check);
-	for (const struct reeve_option *o = s.plugin->options; o->name; o++, n++)
-		s.values[n] = (struct reeve_value){.name = o->name,
-			.type = o->type,
-			.text = o->preset,
-			.len = o->preset ? strlen(o->preset) : 0};
-	s.t = (struct reeve_turn){.size = sizeof(s.t),
-		.service = "x",
-		.options = s.values,
-		.option_count = n,
-		.left_ns = INT64_C(60000000000),
-		.memo = s.memo,
-		.arena = s.arena,
-		.arena_room = sizeof(s.arena)};
-}
-
-static void with(const char *name, const char *text)
-{
-	for (size_t i = 0; i < s.t.option_count; i++)
-		if (strcmp(s.values[i].name, name) == 0) {
-			s.values[i].text = text;
-			s.values[i].len = strlen(text);
-			return;
-		}
-	fail_msg("no option %s", name);
+	s.t.left_ns = INT64_C(60000000000);
 }
 
 static enum reeve_next check(void)

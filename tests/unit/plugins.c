@@ -1,126 +1,27 @@
 /* The plugins as what they are: functions over values. Each test feeds turns and reads what comes out. */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "stage.h"
 
-#include <cmocka.h>
-
-#include "base/text.h"
-#include "reeve/plugin.h"
-
-/* ---- one service of a plugin ---- */
-
-struct service {
-	const struct reeve_plugin *plugin;
-	struct reeve_value values[16];
-	struct reeve_listener listener;
-	struct reeve_turn t;
-	char self[64];
-	unsigned char memo[REEVE_MEMO];
-	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-};
-
-static struct service s; /* of the test that runs */
-
-static const struct reeve_plugin *load(const char *name)
-{
-	const char *build = getenv("RV_BUILD");
-	const struct reeve_plugin *p;
-	char path[4096];
-	void *so;
-
-	snprintf(path, sizeof(path), "%s/plugins/%s.so", build ? build : ".", name);
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		fail_msg("%s", dlerror());
-	p = dlsym(so, "reeve_plugin_v1");
-	assert_non_null(p);
-	return p;
-}
-
-static void set_number(struct reeve_value *v)
-{
-	int64_t n = 0;
-	uint64_t size = 0;
-	bool yes = false;
-
-	v->number = 0;
-	if (!v->text)
-		return;
-	if (v->type == REEVE_INT || v->type == REEVE_PORT)
-		assert_true(rv_text_int(v->text, &n));
-	else if (v->type == REEVE_DURATION)
-		assert_true(rv_text_duration(v->text, &n));
-	else if (v->type == REEVE_SIZE)
-		assert_true(rv_text_size(v->text, &size));
-	else if (v->type == REEVE_BOOL)
-		assert_true(rv_text_bool(v->text, &yes));
-	v->number = n + (int64_t)size + yes;
-}
-
-static void option_is(const char *name, const char *text, size_t len)
-{
-	for (size_t i = 0; i < s.t.option_count; i++) {
-		struct reeve_value *v = &s.values[i];
-
-		if (strcmp(v->name, name) != 0)
-			continue;
-		v->text = text;
-		v->len = len;
-		v->from = REEVE_FROM_CONFIG;
-		set_number(v);
-		return;
-	}
-	fail_msg("no option %s", name);
-}
-
-static void with(const char *name, const char *text)
-{
-	option_is(name, text, strlen(text));
-}
-#define WITH_WORDS(name, words) option_is(name, words, sizeof(words) - 1)
+#define WITH_WORDS(name, words) stage_option(name, words, sizeof(words) - 1)
 
 static void fresh_turn(void)
 {
-	s.t.arena_used = 0;
-	s.t.arena_full = false;
-	s.t.why = NULL;
+	stage_turn();
 	s.t.process = (struct reeve_process){0};
 	s.t.http = (struct reeve_http){.error = "", .answer = "", .answer_headers = ""};
 }
 
 static void use(const char *name)
 {
-	size_t n = 0;
-
-	memset(&s, 0, sizeof(s));
-	s.plugin = load(name);
-	for (const struct reeve_option *o = s.plugin->options; o && o->name; o++, n++) {
-		s.values[n] = (struct reeve_value){.name = o->name,
-			.type = o->type,
-			.text = o->preset,
-			.len = o->preset ? strlen(o->preset) : 0};
-		set_number(&s.values[n]);
-	}
-	s.t = (struct reeve_turn){.size = sizeof(s.t),
-		.service = "x",
-		.options = s.values,
-		.option_count = n,
-		.left_ns = INT64_C(5000000000),
-		.memo = s.memo,
-		.arena = s.arena,
-		.arena_room = sizeof(s.arena)};
+	stage_use(name);
 	fresh_turn();
 }
 
 static void with_listener(const char *name, const char *address, uint16_t port)
 {
-	s.listener = (struct reeve_listener){
-		.name = name, .address = address, .port = port, .fd = 3};
-	s.t.listeners = &s.listener;
+	static struct reeve_listener listener;
+
+	listener = (struct reeve_listener){.name = name, .address = address, .port = port, .fd = 3};
+	s.t.listeners = &listener;
 	s.t.listener_count = 1;
 }
 
@@ -232,7 +133,7 @@ static void every_plugin_is_described_as_the_header_says(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++) {
-		const struct reeve_plugin *p = load(names[i]);
+		const struct reeve_plugin *p = stage_load(names[i]);
 
 		assert_int_equal(p->abi, REEVE_ABI);
 		assert_int_equal(p->size, sizeof(*p));
@@ -287,7 +188,7 @@ static void envd_gets_isnotfc_once_and_a_choice_of_the_user_stands(void **state)
 	(void)state;
 	use("envd");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		option_is("extra-args", cases[i].words, cases[i].len);
+		stage_option("extra-args", cases[i].words, cases[i].len);
 		assert_int_equal(start(), REEVE_OK);
 		assert_string_equal(
 			argv_line() + strlen("[/usr/bin/envd] [-port] [49983] "), cases[i].argv);
@@ -323,7 +224,7 @@ static void the_last_port_of_envds_arguments_is_the_one_that_is_probed(void **st
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char url[100];
 
-		option_is("extra-args", cases[i].words, cases[i].len);
+		stage_option("extra-args", cases[i].words, cases[i].len);
 		assert_int_equal(start(), REEVE_OK);
 		assert_int_equal(s.t.process.ports[0], cases[i].port);
 		snprintf(url, sizeof(url), "http://127.0.0.1:%d/health", cases[i].port);

@@ -1,32 +1,12 @@
 /* How plugins hand on the sandbox's variables: their update hooks, fed turn after turn with what a server would say. */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "stage.h"
 
-#include <cmocka.h>
-
-#include "base/text.h"
-#include "reeve/plugin.h"
-
-/* ---- one service of a plugin ---- */
-
-struct service {
-	const struct reeve_plugin *plugin;
-	struct reeve_value values[16];
-	struct reeve_turn t;
-	void *self;
-	unsigned char memo[REEVE_MEMO];
-	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-	char asked[400]; /* method and URL of the last request */
+static struct {
+	char asked[400]; /* method and URL */
 	char body[REEVE_ARENA]; /* of the last one that had one */
-	char token[100]; /* X-Access-Token of the last request; "": none */
+	char token[100]; /* X-Access-Token; "": none */
 	int64_t timeout;
-};
-
-static struct service s; /* of the test that runs */
+} request; /* the last one */
 
 #define GET  "GET http://127.0.0.1:49983/envs"
 #define POST "POST http://127.0.0.1:49983/init"
@@ -42,70 +22,13 @@ static void give(const char *const *variables, const char *const *dropped)
 		s.t.dropped_count++;
 }
 
-static void set_number(struct reeve_value *v)
-{
-	bool yes = false;
-
-	if (v->text && v->type == REEVE_DURATION)
-		assert_true(rv_text_duration(v->text, &v->number));
-	if (v->text && (v->type == REEVE_INT || v->type == REEVE_PORT))
-		assert_true(rv_text_int(v->text, &v->number));
-	if (v->text && v->type == REEVE_BOOL) {
-		assert_true(rv_text_bool(v->text, &yes));
-		v->number = yes;
-	}
-}
-
 static void use(const char *name)
 {
 	static const char *const variables[] = {"A=ours", "B=with \"quotes\" \\", "EMPTY=", NULL};
-	const char *build = getenv("RV_BUILD");
-	char path[4096];
-	size_t n = 0;
-	void *so;
 
-	free(s.self);
-	memset(&s, 0, sizeof(s));
-	snprintf(path, sizeof(path), "%s/plugins/%s.so", build ? build : ".", name);
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		fail_msg("%s", dlerror());
-	s.plugin = dlsym(so, "reeve_plugin_v1");
-	assert_non_null(s.plugin);
-	s.self = calloc(1, s.plugin->state_size + 1);
-	assert_non_null(s.self);
-	for (const struct reeve_option *o = s.plugin->options; o->name; o++, n++) {
-		s.values[n] = (struct reeve_value){.name = o->name,
-			.type = o->type,
-			.text = o->preset,
-			.len = o->preset ? strlen(o->preset) : 0};
-		set_number(&s.values[n]);
-	}
-	s.t = (struct reeve_turn){.size = sizeof(s.t),
-		.service = "x",
-		.options = s.values,
-		.option_count = n,
-		.left_ns = INT64_C(5000000000),
-		.memo = s.memo,
-		.arena = s.arena,
-		.arena_room = sizeof(s.arena)};
+	stage_use(name);
+	memset(&request, 0, sizeof(request));
 	give(variables, NULL);
-}
-
-static void with(const char *name, const char *text)
-{
-	for (size_t i = 0; i < s.t.option_count; i++) {
-		struct reeve_value *v = &s.values[i];
-
-		if (strcmp(v->name, name) != 0)
-			continue;
-		v->text = text;
-		v->len = strlen(text);
-		v->from = REEVE_FROM_CONFIG;
-		set_number(v);
-		return;
-	}
-	fail_msg("no option %s", name);
 }
 
 /* ---- turns ---- */
@@ -114,16 +37,16 @@ static void note_request(void)
 {
 	static const char token[] = "X-Access-Token: ";
 
-	snprintf(s.asked, sizeof(s.asked), "%s %s", s.t.http.method ? s.t.http.method : "GET",
-		s.t.http.url);
-	s.body[0] = s.token[0] = 0;
-	s.timeout = s.t.http.timeout_ns;
+	snprintf(request.asked, sizeof(request.asked), "%s %s",
+		s.t.http.method ? s.t.http.method : "GET", s.t.http.url);
+	request.body[0] = request.token[0] = 0;
+	request.timeout = s.t.http.timeout_ns;
 	if (s.t.http.body)
-		snprintf(s.body, sizeof(s.body), "%.*s", (int)s.t.http.body_len,
+		snprintf(request.body, sizeof(request.body), "%.*s", (int)s.t.http.body_len,
 			(const char *)s.t.http.body);
 	for (size_t i = 0; s.t.http.headers && s.t.http.headers[i]; i++)
 		if (strncmp(s.t.http.headers[i], token, sizeof(token) - 1) == 0)
-			snprintf(s.token, sizeof(s.token), "%s",
+			snprintf(request.token, sizeof(request.token), "%s",
 				s.t.http.headers[i] + sizeof(token) - 1);
 }
 
@@ -131,8 +54,7 @@ static enum reeve_next turn(const struct reeve_http *got)
 {
 	enum reeve_next next;
 
-	s.t.arena_used = 0;
-	s.t.why = NULL;
+	stage_turn();
 	s.t.http = *got;
 	next = s.plugin->ops->update(s.self, &s.t);
 	s.t.step++;
@@ -183,7 +105,7 @@ static void asks(enum reeve_next next, const char *what)
 {
 	if (next != REEVE_HTTP)
 		fail_msg("%u instead of %s: %s", next, what, s.t.why ? s.t.why : "");
-	assert_string_equal(s.asked, what);
+	assert_string_equal(request.asked, what);
 }
 
 static void says(enum reeve_next next, enum reeve_next wanted, const char *part)
@@ -202,7 +124,7 @@ static const char *sent(void)
 	char *at;
 	int n = 0;
 
-	snprintf(text, sizeof(text), "%s", s.body);
+	snprintf(text, sizeof(text), "%s", request.body);
 	at = strstr(text, key);
 	assert_non_null(at);
 	sscanf(at + sizeof(key) - 1, "%*4d-%*2d-%*2dT%*2d:%*2d:%*2d.%*9dZ%n", &n);
@@ -237,9 +159,9 @@ static void envd_is_read_given_and_read_again(void **state)
 	(void)state;
 	use("envd");
 	asks(begin(), GET);
-	assert_int_equal(s.timeout, 150000000);
+	assert_int_equal(request.timeout, 150000000);
 	asks(answer(200, "", "{\"E2B_SANDBOX\":\"false\"}"), POST);
-	assert_int_equal(s.timeout, 150000000);
+	assert_int_equal(request.timeout, 150000000);
 	assert_string_equal(sent(),
 		"{\"envVars\":{\"A\":\"ours\",\"B\":\"with \\\"quotes\\\" \\\\\",\"EMPTY\":\"\"}}");
 	asks(answer(204, version, ""), GET);
@@ -300,12 +222,12 @@ static void the_token_is_in_the_body_of_init_and_in_the_header_elsewhere(void **
 	use("envd");
 	with("token", "s3\"cret");
 	asks(begin(), GET);
-	assert_string_equal(s.token, "s3\"cret");
+	assert_string_equal(request.token, "s3\"cret");
 	asks(answer(200, "", "{}"), POST);
-	assert_string_equal(s.token, "");
-	assert_non_null(strstr(s.body, ",\"accessToken\":\"s3\\\"cret\"}"));
+	assert_string_equal(request.token, "");
+	assert_non_null(strstr(request.body, ",\"accessToken\":\"s3\\\"cret\"}"));
 	asks(answer(204, version, ""), GET);
-	assert_string_equal(s.token, "s3\"cret");
+	assert_string_equal(request.token, "s3\"cret");
 	assert_int_equal(answer(200, "", all), REEVE_OK);
 }
 
@@ -326,13 +248,13 @@ static void each_attempt_has_a_later_time_stamp(void **state)
 	use("envd");
 	asks(begin(), GET);
 	asks(answer(200, "", "{}"), POST);
-	memcpy(first, s.body, sizeof(first));
+	memcpy(first, request.body, sizeof(first));
 	assert_int_equal(answer(503, version, ""), REEVE_WAIT);
 	asks(paused(), GET);
 	asks(answer(200, "", "{}"), POST);
 	at = strstr(first, "timestamp");
 	assert_non_null(at);
-	assert_true(strcmp(at, strstr(s.body, "timestamp")) < 0);
+	assert_true(strcmp(at, strstr(request.body, "timestamp")) < 0);
 }
 
 /* ---- envd: what is tried again ---- */
@@ -448,7 +370,7 @@ static void the_numbers_are_options(void **state)
 	with("init-timeout", "400ms");
 	with("init-pause", "1ms");
 	asks(begin(), GET);
-	assert_int_equal(s.timeout, 400000000);
+	assert_int_equal(request.timeout, 400000000);
 	assert_int_equal(no_answer(REEVE_HTTP_TIMEOUT, 0), REEVE_WAIT);
 	assert_int_equal(s.t.wait_ns, 1000000);
 	asks(paused(), GET);
@@ -596,13 +518,13 @@ static void an_interpreter_is_told_the_whole_set(void **state)
 	use("interpreter");
 	with("envs-path", "/envs");
 	asks(begin(), "POST http://127.0.0.1:49999/envs");
-	assert_string_equal(s.body, told);
+	assert_string_equal(request.body, told);
 	assert_int_equal(answer(204, "", ""), REEVE_OK);
 	asks(begin(), "POST http://127.0.0.1:49999/envs");
 	assert_int_equal(answer(200, "", "null"), REEVE_OK);
 	give(NULL, NULL);
 	asks(begin(), "POST http://127.0.0.1:49999/envs");
-	assert_string_equal(s.body, "{\"envVars\":{}}");
+	assert_string_equal(request.body, "{\"envVars\":{}}");
 }
 
 static void an_interpreter_that_does_not_take_them_is_named(void **state)
@@ -625,13 +547,6 @@ static void a_path_that_is_none_is_refused(void **state)
 	with("envs-path", "envs");
 	assert_int_equal(s.plugin->ops->start(s.self, &s.t), REEVE_FAIL);
 	assert_non_null(strstr(s.t.why, "envs-path"));
-}
-
-static int let_go(void **state)
-{
-	(void)state;
-	free(s.self);
-	return 0;
 }
 
 int main(void)
@@ -661,5 +576,5 @@ int main(void)
 		cmocka_unit_test(a_path_that_is_none_is_refused),
 	};
 
-	return cmocka_run_group_tests_name("plugins_init", tests, NULL, let_go);
+	return cmocka_run_group_tests_name("plugins_init", tests, NULL, NULL);
 }

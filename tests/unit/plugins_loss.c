@@ -1,16 +1,8 @@
 /* What the plugins' confirm hooks make of each answer: only what is certain is a loss. */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "reeve/plugin.h"
+#include "stage.h"
 
 #define STATUS "{\"started\":1,\"last_activity\":1,\"connections\":0,\"kernels\":0}"
 #define RESULT "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
@@ -27,57 +19,20 @@ static const struct kind {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-struct service {
-	const struct reeve_plugin *plugin;
-	struct reeve_value values[16];
-	struct reeve_turn t;
-	max_align_t self[65536]; /* the most that a plugin may ask for */
-	unsigned char memo[REEVE_MEMO];
-	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-};
-
-static struct service s;
-
 static void use(const char *name)
 {
-	const char *build = getenv("RV_BUILD");
-	char path[4096];
-	size_t n = 0;
-	void *so;
-
-	memset(&s, 0, sizeof(s));
-	snprintf(path, sizeof(path), "%s/plugins/%s.so", build ? build : ".", name);
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		fail_msg("%s", dlerror());
-	s.plugin = dlsym(so, "reeve_plugin_v1");
-	assert_non_null(s.plugin);
+	stage_use(name);
 	assert_non_null(s.plugin->ops->confirm);
-	assert_true(s.plugin->state_size <= sizeof(s.self));
-	for (const struct reeve_option *o = s.plugin->options; o->name; o++, n++)
-		s.values[n] = (struct reeve_value){.name = o->name,
-			.type = o->type,
-			.text = o->preset,
-			.len = o->preset ? strlen(o->preset) : 0,
-			.number = o->type == REEVE_PORT ? atoi(o->preset) : 0};
-	s.t = (struct reeve_turn){.size = sizeof(s.t),
-		.service = "x",
-		.options = s.values,
-		.option_count = n,
-		.generation = 1,
-		.pid = getpid(),
-		.left_ns = INT64_C(30000000000),
-		.memo = s.memo,
-		.arena = s.arena,
-		.arena_room = sizeof(s.arena)};
+	s.t.generation = 1;
+	s.t.pid = getpid();
+	s.t.left_ns = INT64_C(30000000000);
 }
 
 static enum reeve_next turn(
 	uint32_t step, enum reeve_transport transport, int status, const char *body)
 {
+	stage_turn();
 	s.t.step = step;
-	s.t.arena_used = 0;
-	s.t.why = NULL;
 	s.t.http = (struct reeve_http){.transport = transport,
 		.status = status,
 		.error = transport == REEVE_HTTP_REFUSED ? "connection refused"

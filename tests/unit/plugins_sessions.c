@@ -1,101 +1,37 @@
 /* What plugins do with Jupyter's sessions: their hooks, fed turn after turn with what a server would say. */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
+#include "stage.h"
 
-#include "base/text.h"
-#include "reeve/plugin.h"
-
-/* ---- one service of a plugin ---- */
-
-struct service {
-	const struct reeve_plugin *plugin;
-	struct reeve_value values[16];
-	struct reeve_turn t;
-	void *self;
-	unsigned char memo[REEVE_MEMO];
-	char arena[REEVE_ARENA] __attribute__((aligned(16)));
-	char url[400]; /* of the last request */
+static struct {
+	char url[400]; /* method and URL */
 	char body[800]; /* of the last one that had one */
-};
-
-static struct service s; /* of the test that runs */
+} request; /* the last one */
 
 static void use(const char *name)
 {
-	const char *build = getenv("RV_BUILD");
-	char path[4096];
-	size_t n = 0;
-	void *so;
-
-	free(s.self);
-	memset(&s, 0, sizeof(s));
-	snprintf(path, sizeof(path), "%s/plugins/%s.so", build ? build : ".", name);
-	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!so)
-		fail_msg("%s", dlerror());
-	s.plugin = dlsym(so, "reeve_plugin_v1");
-	assert_non_null(s.plugin);
-	s.self = calloc(1, s.plugin->state_size + 1);
-	assert_non_null(s.self);
-	for (const struct reeve_option *o = s.plugin->options; o->name; o++, n++) {
-		s.values[n] = (struct reeve_value){.name = o->name,
-			.type = o->type,
-			.text = o->preset,
-			.len = o->preset ? strlen(o->preset) : 0};
-		if (o->preset && o->type == REEVE_DURATION)
-			assert_true(rv_text_duration(o->preset, &s.values[n].number));
-	}
-	s.t = (struct reeve_turn){.size = sizeof(s.t),
-		.service = "x",
-		.options = s.values,
-		.option_count = n,
-		.generation = 7,
-		.pid = 100,
-		.memo = s.memo,
-		.arena = s.arena,
-		.arena_room = sizeof(s.arena)};
-}
-
-static void with(const char *name, const char *text)
-{
-	for (size_t i = 0; i < s.t.option_count; i++) {
-		struct reeve_value *v = &s.values[i];
-
-		if (strcmp(v->name, name) != 0)
-			continue;
-		v->text = text;
-		v->len = strlen(text);
-		v->from = REEVE_FROM_CONFIG;
-		if (v->type == REEVE_DURATION)
-			assert_true(rv_text_duration(text, &v->number));
-		return;
-	}
-	fail_msg("no option %s", name);
+	stage_use(name);
+	memset(&request, 0, sizeof(request));
+	s.t.generation = 7;
+	s.t.pid = 100;
 }
 
 static enum reeve_next turn(reeve_hook hook, const struct reeve_http *got)
 {
 	enum reeve_next next;
 
-	s.t.arena_used = 0;
-	s.t.why = NULL;
+	stage_turn();
 	s.t.process = (struct reeve_process){0};
 	s.t.http = *got;
 	next = hook(s.self, &s.t);
 	s.t.step++;
 	assert_false(s.t.arena_full);
 	if (next == REEVE_HTTP) {
-		snprintf(s.url, sizeof(s.url), "%s %s", s.t.http.method ? s.t.http.method : "GET",
-			s.t.http.url);
+		snprintf(request.url, sizeof(request.url), "%s %s",
+			s.t.http.method ? s.t.http.method : "GET", s.t.http.url);
 		if (s.t.http.body)
-			snprintf(s.body, sizeof(s.body), "%s", (const char *)s.t.http.body);
+			snprintf(request.body, sizeof(request.body), "%s",
+				(const char *)s.t.http.body);
 	}
 	return next;
 }
@@ -133,7 +69,7 @@ static void asks(enum reeve_next next, const char *what)
 {
 	if (next != REEVE_HTTP)
 		fail_msg("%u instead of %s: %s", next, what, s.t.why ? s.t.why : "");
-	assert_string_equal(s.url, what);
+	assert_string_equal(request.url, what);
 }
 
 static void says(enum reeve_next next, enum reeve_next wanted, const char *part)
@@ -345,7 +281,7 @@ static void posted(void)
 static const char *path(void)
 {
 	static char text[100];
-	const char *at = strstr(s.body, "\"path\":\"");
+	const char *at = strstr(request.body, "\"path\":\"");
 
 	assert_non_null(at);
 	snprintf(text, sizeof(text), "%.*s", (int)strcspn(at + 8, "\""), at + 8);
@@ -388,12 +324,12 @@ static void each_context_is_created_once_in_a_life(void **state)
 	(void)state;
 	a_jupyter("[{\"name\":\"a\"},{\"name\":\"b\",\"kernel\":\"deno\"}]");
 	posted();
-	assert_non_null(strstr(
-		s.body, "\"name\":\"a\",\"type\":\"notebook\",\"kernel\":{\"name\":\"python3\"}"));
+	assert_non_null(strstr(request.body,
+		"\"name\":\"a\",\"type\":\"notebook\",\"kernel\":{\"name\":\"python3\"}"));
 	snprintf(first, sizeof(first), "%s", path());
 	asks(probe(201, "{\"id\":\"one\"}"), POST);
-	assert_non_null(strstr(
-		s.body, "\"name\":\"b\",\"type\":\"notebook\",\"kernel\":{\"name\":\"deno\"}"));
+	assert_non_null(strstr(request.body,
+		"\"name\":\"b\",\"type\":\"notebook\",\"kernel\":{\"name\":\"deno\"}"));
 	assert_string_not_equal(path(), first);
 	assert_int_equal(strlen(first), 36);
 	assert_int_equal(probe(201, "{\"id\":\"two\"}"), REEVE_OK);
