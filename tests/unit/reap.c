@@ -505,6 +505,14 @@ static void a_long_list_of_children_is_read_to_its_end(void **state)
 		;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The one is in the order of birth, the other in that of the numbers, which begin anew at the greatest. */
 static void without_children_files_the_slow_way_finds_the_same(void **state)
 {
 	struct world *w = *state;
@@ -516,6 +524,8 @@ static void without_children_files_the_slow_way_finds_the_same(void **state)
 	rv_proc_own_children(-1, &slow);
 	assert_int_equal(slow.count, 2);
 	assert_int_equal(fast.count, 2);
+	qsort(fast.at, 2, sizeof(pid_t), by_number);
+	qsort(slow.at, 2, sizeof(pid_t), by_number);
 	assert_memory_equal(fast.at, slow.at, 2 * sizeof(pid_t));
 	rv_pids_fini(&fast);
 	rv_pids_fini(&slow);
@@ -894,6 +904,15 @@ static void a_dropped_helper_is_killed_and_never_told(void **state)
 
 /* ---- the end ---- */
 
+static void whoever_was_just_killed_does_not_count_as_resisting(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = start(w, 1, 1, LIST("/bin/sleep", "1000"));
+
+	assert_int_equal(rv_reaper_sweep(w->r, 0), 0);
+	assert_int_equal(kill(pid, 0), -1);
+}
+
 static void the_sweep_leaves_no_child_but_spares_what_was_there_before_us(void **state)
 {
 	struct world *w = *state;
@@ -1147,6 +1166,7 @@ int main(void)
 		T(a_life_that_waits_for_its_heir_is_gone_when_there_is_none),
 		T(the_tree_is_looked_at_twice_before_it_is_believed),
 		T(only_one_of_this_life_can_follow),
+		T(whoever_was_just_killed_does_not_count_as_resisting),
 		T(the_sweep_leaves_no_child_but_spares_what_was_there_before_us),
 	};
 
