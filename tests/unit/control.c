@@ -2154,13 +2154,19 @@ static void a_lock_on_its_folder_does_not_hold_the_loop_when_it_comes_back(void 
 {
 	struct stage *s = *state;
 	int lock = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
-	rv_time before = rv_now();
+	rv_time quickest = RV_NEVER;
 	struct rv_err e;
 
 	assert_int_equal(flock(lock, LOCK_EX), 0);
-	unlink(s->path);
-	assert_true(rv_control_restore(s->control, &e));
-	assert_true(rv_now() - before < 900 * RV_MS); /* a start would wait for a second */
+	for (int i = 0; i < 3; i++) { /* the machine may stand still once */
+		rv_time before = rv_now();
+
+		unlink(s->path);
+		assert_true(rv_control_restore(s->control, &e));
+		if (rv_now() - before < quickest)
+			quickest = rv_now() - before;
+	}
+	assert_true(quickest < 900 * RV_MS); /* a start would wait for a second each time */
 	fd = dial(s->path);
 	assert_true(fd >= 0);
 	close(fd);

@@ -18,7 +18,7 @@
 #include "sys/fd.h"
 #include "server.h"
 
-#define PATIENCE (20 * RV_SEC)
+#define PATIENCE (60 * RV_SEC) /* with what nobody means to take long */
 enum { SLOTS = 4 };
 
 static char root[] = "/tmp/reeve-hostlink-XXXXXX", plugin_dir[4096];
@@ -138,7 +138,7 @@ static void say(struct world *w, rv_id id, const char *what, const char *url)
 	set_option(w, id, 0, "do", RV_KEY_STRING, what, strlen(what));
 	set_option(w, id, 1, "url", RV_KEY_STRING, url, url ? strlen(url) : 0);
 	set_option(w, id, 2, "argv", RV_KEY_WORDS, NULL, 0);
-	set_option(w, id, 3, "limit", RV_KEY_DURATION, "2s", 2);
+	set_option(w, id, 3, "limit", RV_KEY_DURATION, "50s", 3);
 }
 
 static struct world *world_create(const char *const plugins[SLOTS])
@@ -215,7 +215,7 @@ static void call_in(struct world *w, rv_id id, enum rv_hook hook, uint64_t gener
 
 static void probe(struct world *w, rv_id id)
 {
-	call_in(w, id, RV_HOOK_PROBE, 1, 1, 10 * RV_SEC);
+	call_in(w, id, RV_HOOK_PROBE, 1, 1, PATIENCE);
 }
 
 static void await(struct world *w, rv_id id, int count)
@@ -233,6 +233,15 @@ static void run_for(struct world *w, rv_time ns)
 
 	while (rv_now() < until)
 		ev_run(w->loop, EVRUN_ONCE);
+}
+
+/* Until the host has taken what it was told before: it answers this one, which waits for nothing, after that. */
+static void await_host(struct world *w, rv_id id)
+{
+	int before = w->said[id].count;
+
+	probe(w, id);
+	await(w, id, before + 1);
 }
 
 #define ALL(name)                            \
@@ -505,7 +514,7 @@ static void a_start_that_only_a_start_can_tell_brings_its_recipe(void **state)
 	say(w, 0, "later", NULL);
 	w->tables[0].hooks |= RV_HAS(RV_HOOK_START);
 	attach(w);
-	call_in(w, 0, RV_HOOK_START, 1, 1, 10 * RV_SEC);
+	call_in(w, 0, RV_HOOK_START, 1, 1, PATIENCE);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].verdict, RV_OK);
 	assert_string_equal(w->said[0].argv0, "/bin/sleep");
@@ -522,16 +531,16 @@ static void many_calls_wait_at_the_same_time(void **state)
 	(void)state;
 	for (rv_id i = 0; i < SLOTS; i++) {
 		say(w, i, "wait", NULL);
-		set_option(w, i, 2, "for", RV_KEY_DURATION, "200ms", 5);
+		set_option(w, i, 2, "for", RV_KEY_DURATION, i ? "100ms" : "2m", i ? 5 : 2);
 	}
 	attach(w);
 	began = rv_now();
 	for (rv_id i = 0; i < SLOTS; i++)
-		probe(w, i);
-	for (rv_id i = 0; i < SLOTS; i++)
+		call_in(w, i, RV_HOOK_PROBE, 1, 1, 600 * RV_SEC);
+	for (rv_id i = 1; i < SLOTS; i++)
 		await(w, i, 1);
-	assert_true(rv_now() - began >= 600 * RV_MS); /* three pauses of 200 ms ... */
-	assert_true(rv_now() - began < 2 * RV_SEC); /* ... but not twelve */
+	assert_true(rv_now() - began >= 300 * RV_MS); /* three pauses of 100 ms ... */
+	assert_int_equal(w->said[0].count, 0); /* ... while the first one waits all the time */
 	world_destroy(w);
 }
 
@@ -543,6 +552,7 @@ static void a_hook_that_outlives_its_bound_is_told_with_its_last_reason(void **s
 	say(w, 0, "wait", NULL);
 	set_option(w, 0, 2, "for", RV_KEY_DURATION, "1m", 2);
 	attach(w);
+	await_host(w, 1);
 	call_in(w, 0, RV_HOOK_PROBE, 1, 1, 400 * RV_MS);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].verdict, RV_RETRY);
@@ -553,18 +563,19 @@ static void a_hook_that_outlives_its_bound_is_told_with_its_last_reason(void **s
 static void a_dropped_call_is_never_answered(void **state)
 {
 	struct world *w = world_create(ALL("good"));
+	int before;
 
 	(void)state;
 	say(w, 0, "wait", NULL);
-	set_option(w, 0, 2, "for", RV_KEY_DURATION, "400ms", 5);
+	set_option(w, 0, 2, "for", RV_KEY_DURATION, "100ms", 5);
 	attach(w);
 	probe(w, 0);
-	run_for(w, 30 * RV_MS);
+	await_host(w, 1);
+	before = w->said[0].count; /* 0, unless somebody held us up: the three pauses are 300 ms */
 	rv_hostlink_drop(w->host, 0);
-	probe(w, 1);
-	await(w, 1, 1);
+	await_host(w, 1);
 	run_for(w, 500 * RV_MS);
-	assert_int_equal(w->said[0].count, 0);
+	assert_int_equal(w->said[0].count, before);
 	world_destroy(w);
 }
 
@@ -577,7 +588,7 @@ static void a_later_call_of_a_service_replaces_the_one_in_flight(void **state)
 	set_option(w, 0, 2, "for", RV_KEY_DURATION, "20ms", 4);
 	attach(w);
 	probe(w, 0);
-	call_in(w, 0, RV_HOOK_PROBE, 2, 1, 10 * RV_SEC);
+	call_in(w, 0, RV_HOOK_PROBE, 2, 1, PATIENCE);
 	await(w, 0, 1);
 	assert_int_equal(w->said[0].generation, 2);
 	run_for(w, 200 * RV_MS);
@@ -601,7 +612,7 @@ static void the_memo_lives_as_long_as_its_generation(void **state)
 	probe(w, 0);
 	await(w, 0, 4);
 	assert_non_null(strstr(w->said[0].why, "self 1 memo 4"));
-	call_in(w, 0, RV_HOOK_PROBE, 2, 1, 10 * RV_SEC);
+	call_in(w, 0, RV_HOOK_PROBE, 2, 1, PATIENCE);
 	await(w, 0, 5);
 	assert_non_null(strstr(w->said[0].why, "memo 1"));
 	world_destroy(w);
@@ -717,7 +728,7 @@ static void answers_that_cannot_be_fail_the_call_and_nothing_else(void **state)
 	attach(w);
 	pid = rv_hostlink_pid(w->host);
 	for (int i = 1; i <= 8; i++) {
-		call_in(w, 0, RV_HOOK_PROBE, 1, (uint32_t)i, 10 * RV_SEC);
+		call_in(w, 0, RV_HOOK_PROBE, 1, (uint32_t)i, PATIENCE);
 		await(w, 0, i);
 		assert_string_equal(w->said[0].why, why[i - 1]);
 		assert_int_equal(w->said[0].verdict, i < 8 ? RV_FAIL : RV_OK);
@@ -802,17 +813,18 @@ static void deaths_at_nobodys_door_do_not_go_on_for_ever(void **state)
 	set_option(w, 0, 2, "for", RV_KEY_DURATION, "10s", 3);
 	attach(w);
 	for (int i = 0; i < 3; i++) {
-		call_in(w, 0, RV_HOOK_PROBE, (uint64_t)i + 1, 1, 10 * RV_SEC);
+		call_in(w, 0, RV_HOOK_PROBE, (uint64_t)i + 1, 1, PATIENCE);
 		/* `again` would answer at once: so it is asked anew each time */
-		run_for(w, 100 * RV_MS);
+		await_host(w, 1);
+		run_for(w,
+			50 * RV_MS); /* it is in nobody's turn any more, but waits for what comes */
 		kill(rv_hostlink_pid(w->host), SIGKILL);
 		await(w, 0, i + 1);
 	}
 	assert_int_equal(w->said[0].verdict, RV_RETRY);
 	assert_string_equal(w->said[0].why, "plugin host died: SIGKILL");
 	assert_int_equal(w->disabled_count, 0);
-	probe(w, 1);
-	await(w, 1, 1);
+	await_host(w, 1);
 	assert_int_equal(w->said[1].verdict, RV_OK);
 	world_destroy(w);
 }
@@ -844,18 +856,19 @@ static void a_reload_is_described_and_rehearsed_beside_calls_in_flight(void **st
 
 	(void)state;
 	say(w, 0, "wait", NULL);
-	set_option(w, 0, 2, "for", RV_KEY_DURATION, "400ms", 5);
+	set_option(w, 0, 2, "for", RV_KEY_DURATION, "1m", 2);
 	attach(w);
-	probe(w, 0);
-	run_for(w, 20 * RV_MS);
+	call_in(w, 0, RV_HOOK_PROBE, 1, 1, 600 * RV_SEC);
+	await_host(w, 1);
 	t = describe(w, (const char *const[]){"good", "diesloading", NULL});
 	assert_null(t[0].error);
 	assert_non_null(t[1].error);
 	assert_int_equal(w->said[0].count, 0);
-	await(w, 0, 1);
+	await(w, 0,
+		1); /* asked again, for one of the two took the host along: that is answered at once */
 	assert_int_equal(w->said[0].verdict, RV_OK);
-	probe(w, 0);
-	await(w, 0, 2);
+	assert_non_null(strstr(w->said[0].why, "again 1"));
+	await_host(w, 1);
 	world_destroy(w);
 }
 
@@ -973,8 +986,8 @@ static void a_get_is_judged_by_its_status(void **state)
 	attach(w);
 	for (size_t i = 0; i < N; i++)
 		assert_non_null(rv_hostlink_get(w->host,
-			want_of(&want[i], cases[i].path, url[i], sizeof(url[i])), 2 * RV_SEC,
-			on_get, &got[i]));
+			want_of(&want[i], cases[i].path, url[i], sizeof(url[i])),
+			strcmp(cases[i].path, "/hang") ? PATIENCE : RV_SEC, on_get, &got[i]));
 	while (all < N && rv_now() < until) {
 		ev_run(w->loop, EVRUN_ONCE);
 		all = 0;
@@ -1000,6 +1013,7 @@ static void a_get_outlives_the_host_and_can_be_dropped(void **state)
 	struct rv_want want;
 	rv_time until = rv_now() + PATIENCE;
 	char url[100];
+	int before;
 
 	(void)state;
 	attach(w);
@@ -1009,13 +1023,17 @@ static void a_get_outlives_the_host_and_can_be_dropped(void **state)
 	run_for(w, 50 * RV_MS);
 	kill(rv_hostlink_pid(w->host), SIGKILL);
 	run_for(w, 50 * RV_MS);
-	rv_hostlink_get_drop(w->host, g);
+	before = two.count; /* 0, unless somebody held us up for its second */
+	if (!before)
+		rv_hostlink_get_drop(w->host, g);
 	while (!one.count && rv_now() < until)
 		ev_run(w->loop, EVRUN_ONCE);
 	assert_int_equal(one.count, 1);
 	assert_int_equal(one.verdict, RV_RETRY);
-	assert_non_null(strstr(one.why, "no answer within"));
-	assert_int_equal(two.count, 0);
+	if (!strstr(one.why, "no time was left") && !strstr(one.why, "plugin host died"))
+		assert_non_null(strstr(one.why, "no answer within")); /* nobody held us up */
+	run_for(w, 100 * RV_MS);
+	assert_int_equal(two.count, before);
 	world_destroy(w);
 }
 
@@ -1159,11 +1177,11 @@ static void a_command_that_does_not_end_is_ended(void **state)
 	(void)state;
 	say(w, 0, "run", NULL);
 	set_argv(w, 0, ARGV("/bin/sh\0-c\0echo early; sleep 100"));
-	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "800ms", 5);
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "2s", 2);
 	attach(w);
 	probe(w, 0);
 	await(w, 0, 1);
-	assert_string_equal(w->said[0].why, "-1|did not end within 800ms|0|6|early\n");
+	assert_string_equal(w->said[0].why, "-1|did not end within 2s|0|6|early\n");
 	world_destroy(w);
 }
 
@@ -1208,12 +1226,29 @@ static void a_command_that_writes_for_ever_does_not_hold_the_loop(void **state)
 	say(w, 0, "run", NULL);
 	/* several, so that there is always something to read */
 	set_argv(w, 0, ARGV("/bin/sh\0-c\0for i in 1 2 3 4; do cat /dev/zero & done; wait"));
-	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "800ms", 5);
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "2s", 2);
 	attach(w);
 	probe(w, 0);
 	await(w, 0, 1);
-	assert_non_null(strstr(w->said[0].why, "did not end within 800ms|1|65536|"));
+	assert_non_null(strstr(w->said[0].why, "did not end within 2s|1|65536|"));
 	world_destroy(w);
+}
+
+/* The pid that a command wrote into a file, when it is there with the end of its line. */
+static pid_t pid_told(struct world *w, const char *path)
+{
+	rv_time until = rv_now() + PATIENCE;
+	char text[32] = "";
+
+	while (!strchr(text, '\n') && rv_now() < until) {
+		rv_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = 0;
+		run_for(w, 5 * RV_MS);
+	}
+	assert_non_null(strchr(text, '\n'));
+	return atoi(text);
 }
 
 static void a_command_in_flight_ends_with_its_call(void **state)
@@ -1221,20 +1256,23 @@ static void a_command_in_flight_ends_with_its_call(void **state)
 	struct world *w = world_create(ALL("good"));
 	char mark[] = "/tmp/reeve-hostlink-XXXXXX", words[200];
 	int fd = mkstemp(mark), n;
+	rv_time until;
+	pid_t pid;
 
 	(void)state;
 	close(fd);
 	say(w, 0, "run", NULL);
-	n = snprintf(words, sizeof(words), "/bin/sh%c-c%csleep 1; echo ran >%s", 0, 0, mark);
+	n = snprintf(words, sizeof(words), "/bin/sh%c-c%cecho $$ >%s; exec sleep 1000", 0, 0, mark);
 	set_argv(w, 0, words, (size_t)n);
+	set_option(w, 0, 3, "limit", RV_KEY_DURATION, "10m", 3);
 	attach(w);
-	probe(w, 0);
-	run_for(w, 200 * RV_MS);
+	call_in(w, 0, RV_HOOK_PROBE, 1, 1, 600 * RV_SEC);
+	pid = pid_told(w, mark);
 	rv_hostlink_drop(w->host, 0);
-	run_for(w, 1200 * RV_MS);
-	fd = open(mark, O_RDONLY);
-	assert_int_equal(read(fd, words, 1), 0);
-	close(fd);
+	until = rv_now() + PATIENCE;
+	while (kill(pid, 0) == 0 && rv_now() < until)
+		run_for(w, 5 * RV_MS);
+	assert_int_equal(kill(pid, 0), -1);
 	unlink(mark);
 	assert_int_equal(w->said[0].count, 0);
 	world_destroy(w);

@@ -22,6 +22,7 @@ tests_unit_capture_LDADD = src/daemon/libdaemon.a src/sys/libsys.a src/base/libb
 check_PROGRAMS += tests/unit/probe
 tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_probe_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_probe_LDADD = src/daemon/libdaemon.a src/conf/libconf.a src/sys/libsys.a src/base/libbase.a \
 	$(CMOCKA_LIBS) $(EV_LIBS)
 check_PROGRAMS += tests/unit/endreport
