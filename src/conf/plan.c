@@ -251,9 +251,12 @@ static void take_recipe(struct rv_whole *w, struct rv_detail *d, const struct rv
 
 /* --- time to stop ----------------------------------------------------------------------------- */
 
+/* More is never waited for, and with this a moment that is reckoned from now still is one. */
+#define CENTURY (36525 * INT64_C(86400) * RV_SEC)
+
 static rv_time add(rv_time a, rv_time b)
 {
-	return a > RV_NEVER - b ? RV_NEVER : a + b;
+	return a > CENTURY - b ? CENTURY : a + b;
 }
 
 static rv_time stop_time(const struct rv_detail *d, rv_time kill)

@@ -101,7 +101,8 @@ struct rv_plan {
 	uint32_t max_starts; /* 0: no limit */
 	rv_time boot_timeout; /* 0: none */
 	rv_time start_grace; /* for hooks of a start that is cancelled */
-	rv_time shutdown_timeout; /* in force: at least start_grace + the longest stop path */
+	/* In force: at least start_grace + the longest stop path; like all times here it can be added to now. */
+	rv_time shutdown_timeout;
 	rv_time kill_timeout; /* KILL to gone; then it is named as stuck */
 	bool rollback; /* on-boot-failure */
 	rv_id exit_from; /* or RV_NO_ID */

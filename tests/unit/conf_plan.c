@@ -271,6 +271,23 @@ static void the_shutdown_has_time_for_the_longest_path(void **state)
 	put_away(&g);
 }
 
+static void a_shutdown_that_may_take_for_ever_has_an_end_all_the_same(void **state)
+{
+	struct rv_buf text = {0};
+	struct got g;
+
+	(void)state;
+	rv_buf_str(&text, "services:\n  s0: {command: x}\n");
+	for (unsigned i = 1; i < 400; i++)
+		rv_buf_fmt(&text, "  s%u: {command: x, needs: [s%u], stop: {timeout: 366d}}\n", i,
+			i - 1);
+	g = accept(rv_buf_text(&text));
+	assert_true(g.conf->plan->shutdown_timeout > 90 * INT64_C(366 * 86400) * RV_SEC);
+	assert_true(g.conf->plan->shutdown_timeout < RV_NEVER / 2);
+	put_away(&g);
+	rv_buf_fini(&text);
+}
+
 static void an_essential_service_that_needs_another_kind_is_warned_about(void **state)
 {
 	struct got g = accept("services:\n"
@@ -1174,6 +1191,7 @@ int main(void)
 		cmocka_unit_test(a_chain_of_2000_is_checked_quickly),
 		cmocka_unit_test(exit_from_names_a_service_that_does_not_restart),
 		cmocka_unit_test(the_shutdown_has_time_for_the_longest_path),
+		cmocka_unit_test(a_shutdown_that_may_take_for_ever_has_an_end_all_the_same),
 		cmocka_unit_test(an_essential_service_that_needs_another_kind_is_warned_about),
 		cmocka_unit_test(a_check_that_a_task_has_is_warned_about),
 		cmocka_unit_test(gates_that_add_up_to_more_than_the_window_are_warned_about_once),
