@@ -10,6 +10,7 @@
 #include "daemon/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,8 +201,18 @@ void rv_listener_close(struct rv_listener *l)
 	free(l);
 }
 
+/* Whether it blocks is a matter of the socket, not of the descriptor: the next life would have it as the last one left it. */
+static void let_block(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_NONBLOCK))
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 bool rv_listener_life_ended(struct rv_listener *l, struct rv_err *e)
 {
+	let_block(l->fd);
 	if (l->backlog)
 		return is_listening(l->fd) || listen_again(l, e);
 	if (l->family != RV_UNIX)

@@ -21,7 +21,7 @@ void rv_listener_rename(struct rv_listener *l, const char *service);
 int rv_listener_fd(const struct rv_listener *l);
 /* A life that owned it is over: without backlog, connects are refused again and the next life can
    listen again; what waits in the backlog of the old life is dropped with it. With a backlog it goes
-   on listening. */
+   on listening. It blocks again, whatever the life made of it. */
 bool rv_listener_life_ended(struct rv_listener *l, struct rv_err *e);
 
 #endif

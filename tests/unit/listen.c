@@ -511,6 +511,24 @@ static void a_service_that_shuts_it_down_twice_spoils_no_connection_of_the_next(
 	}
 }
 
+static void the_next_life_has_one_that_blocks_whatever_the_last_one_made_of_it(void **state)
+{
+	(void)state;
+	for (int backlog = 0; backlog <= 4; backlog += 4) {
+		struct rv_listener *l;
+		struct tcp t;
+		int fd;
+
+		l = open_tcp(&t, free_port(), backlog);
+		fd = rv_listener_fd(l);
+		assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+		assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+		assert_true(rv_listener_life_ended(l, NULL));
+		assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+		rv_listener_close(l);
+	}
+}
+
 static void a_taken_port_is_refused_with_address_service_and_holder(void **state)
 {
 	struct tcp t;
@@ -918,6 +936,8 @@ int main(void)
 		cmocka_unit_test(a_life_that_never_listened_spoils_no_connection_of_the_next),
 		cmocka_unit_test(
 			a_service_that_shuts_it_down_twice_spoils_no_connection_of_the_next),
+		cmocka_unit_test(
+			the_next_life_has_one_that_blocks_whatever_the_last_one_made_of_it),
 		cmocka_unit_test(a_taken_port_is_refused_with_address_service_and_holder),
 		cmocka_unit_test(a_closed_listener_can_be_opened_again_at_once),
 		cmocka_unit_test(an_address_that_is_not_ours_is_named),
