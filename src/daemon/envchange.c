@@ -41,41 +41,7 @@ void rv_env_hide(const struct rv_engine *g, const char *text, struct rv_buf *to)
 	rv_buf_fini(&half);
 }
 
-void rv_env_refused(struct rv_engine *g, rv_id id, const char *why)
-{
-	if (g->change)
-		rv_env_blame(g, id, why);
-}
-
-void rv_env_told(struct rv_engine *g, const struct rv_action *a)
-{
-	struct rv_envchange *c = g->change;
-
-	if (!c)
-		return;
-	if (a->verdict == RV_OK) {
-		if (!rv_env_goes_back(c))
-			rv_env_name(&c->told, g, a->id);
-		return;
-	}
-	c->failed = true;
-	if (!c->spoke[a->id])
-		rv_env_blame(
-			g, a->id, "it ended, or its plugin was disabled, before it had taken them");
-	c->spoke[a->id] = false;
-}
-
 /* ---- the steps ---- */
-
-static void push_inform(struct rv_engine *g, rv_time within)
-{
-	rv_engine_push(g,
-		&(struct rv_event){.kind = RV_EV_INFORM,
-			.verdict = rv_envset_list(g->world.set) ? RV_OK : RV_FAIL,
-			.id = RV_NO_ID,
-			.exit = RV_EXIT_UNKNOWN,
-			.time = within});
-}
 
 static void destroy(struct rv_envchange *c)
 {
@@ -145,37 +111,8 @@ void rv_env_go_back(struct rv_engine *g)
 		rv_env_finish(g);
 		return;
 	}
-	push_inform(g, BACK_LIMIT);
+	rv_env_tell(g, BACK_LIMIT);
 	rv_env_timer(g, BACK_LIMIT + RV_SEC);
-}
-
-static bool is_untold(const struct rv_engine *g, rv_id id)
-{
-	return g->hands[id].service && (rv_core_look(g->core, id).flags & RV_LOOK_UNTOLD);
-}
-
-static void judge_telling(struct rv_engine *g)
-{
-	struct rv_envchange *c = g->change;
-
-	if (c->step == TELL_BACK && !c->heard) {
-		c->heard = true;
-		/* what was answered until now is about what was told before */
-		rv_buf_clear(&c->undone);
-		memset(c->spoke, 0, g->slots);
-	}
-	/* one that refuses decides; on the way back all are waited for */
-	if (c->failed && c->step == TELL) {
-		rv_env_go_back(g);
-		return;
-	}
-	for (rv_id id = 0; id < g->slots; id++)
-		if (is_untold(g, id))
-			return;
-	if (c->step == TELL)
-		rv_env_renew(g);
-	else
-		rv_env_renew_back(g);
 }
 
 void rv_env_turn(struct rv_engine *g)
@@ -187,7 +124,7 @@ void rv_env_turn(struct rv_engine *g)
 		c->step = RENEW_BACK;
 		rv_env_finish(g);
 	} else if (c->step == TELL || c->step == TELL_BACK) {
-		judge_telling(g);
+		rv_env_judge_telling(g);
 	} else {
 		rv_env_judge_renewing(g);
 	}
@@ -198,9 +135,7 @@ static void name_the_late(struct rv_engine *g)
 	struct rv_envchange *c = g->change;
 
 	if (c->step == TELL || c->step == TELL_BACK) {
-		for (rv_id id = 0; id < g->slots; id++)
-			if (is_untold(g, id))
-				rv_env_blame(g, id, "it has not answered in time");
+		rv_env_blame_untold(g);
 	} else {
 		for (size_t i = 0; i < c->count; i++)
 			if (!c->renewing[i].decided)
@@ -269,7 +204,7 @@ bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool rep
 	g->change->done = done;
 	g->change->arg = arg;
 	g->change->until = rv_now() + within;
-	push_inform(g, within);
+	rv_env_tell(g, within);
 	/* hooks have the same bound, and a reason of their own */
 	rv_env_timer(g, within + 50 * RV_MS);
 	return true;

@@ -1,5 +1,5 @@
-/* What the files of a change of the sandbox's variables share: envchange.c (who is told, and the way back) and envrenew.c (who
- * is restarted). Nobody else includes it. */
+/* What the files of a change of the sandbox's variables share: envchange.c (the steps), envtell.c (who is told) and
+ * envrenew.c (who is restarted). Nobody else includes it. */
 #ifndef DAEMON_ENVSTEP_H
 #define DAEMON_ENVSTEP_H
 
@@ -45,6 +45,14 @@ void rv_env_timer(struct rv_engine *g, rv_time within);
 void rv_env_go_back(struct rv_engine *g);
 /* It is over; g->change is not there any more. */
 void rv_env_finish(struct rv_engine *g);
+
+/* ---- envtell.c ---- */
+
+/* All whom a hook tells are told what is in force now. */
+void rv_env_tell(struct rv_engine *g, rv_time within);
+/* Each may go on with the next step, or end the change. */
+void rv_env_judge_telling(struct rv_engine *g);
+void rv_env_blame_untold(struct rv_engine *g);
 
 /* ---- envrenew.c ---- */
 

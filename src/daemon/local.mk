@@ -8,7 +8,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/endreport.c src/daemon/endreport.h \
 	src/daemon/envchange.c src/daemon/envchange.h \
 	src/daemon/envforce.c src/daemon/envforce.h \
-	src/daemon/envrenew.c src/daemon/envstep.h \
+	src/daemon/envrenew.c src/daemon/envtell.c src/daemon/envstep.h \
 	src/daemon/envset.c src/daemon/envset.h \
 	src/daemon/envsource.c src/daemon/envsource.h \
 	src/daemon/given.c src/daemon/given.h \
