@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 bool rv_fail(struct rv_err *e, enum rv_code code, const char *format, ...)
 {
 	va_list ap;
@@ -13,7 +15,7 @@ bool rv_fail(struct rv_err *e, enum rv_code code, const char *format, ...)
 		return false;
 	e->code = code;
 	va_start(ap, format);
-	vsnprintf(e->text, sizeof(e->text), format, ap);
+	rv_text_mark_cut(e->text, sizeof(e->text), vsnprintf(e->text, sizeof(e->text), format, ap));
 	va_end(ap);
 	return false;
 }
@@ -22,6 +24,7 @@ bool rv_fail_errno(struct rv_err *e, int number, const char *format, ...)
 {
 	va_list ap;
 	size_t used;
+	int n;
 
 	if (!e)
 		return false;
@@ -31,10 +34,11 @@ bool rv_fail_errno(struct rv_err *e, int number, const char *format, ...)
 	va_end(ap);
 	used = strlen(e->text);
 	/* The one refusal that is about reeve and not about what was asked for. */
-	snprintf(e->text + used, sizeof(e->text) - used, ": %s%s", strerror(number),
+	n = snprintf(e->text + used, sizeof(e->text) - used, ": %s%s", strerror(number),
 		number == EMFILE ? " (raise the limit of descriptors that reeve is started with: "
 				   "ulimit -n)"
 				 : "");
+	rv_text_mark_cut(e->text, sizeof(e->text), (int)used + n);
 	return false;
 }
 
@@ -43,6 +47,7 @@ bool rv_fail_in(struct rv_err *e, const char *format, ...)
 	char old[sizeof(e->text)];
 	va_list ap;
 	size_t used;
+	int n;
 
 	if (!e)
 		return false;
@@ -51,6 +56,7 @@ bool rv_fail_in(struct rv_err *e, const char *format, ...)
 	vsnprintf(e->text, sizeof(e->text), format, ap);
 	va_end(ap);
 	used = strlen(e->text);
-	snprintf(e->text + used, sizeof(e->text) - used, ": %s", old);
+	n = snprintf(e->text + used, sizeof(e->text) - used, ": %s", old);
+	rv_text_mark_cut(e->text, sizeof(e->text), (int)used + n);
 	return false;
 }

@@ -252,6 +252,25 @@ void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n)
 	rv_buf_add(to, bytes + from, n - from);
 }
 
+void rv_text_mark_cut(char *to, size_t size, int n)
+{
+	static const char mark[] = "…";
+	size_t at;
+
+	if (n < 0 || (size_t)n < size || size <= sizeof(mark))
+		return;
+	at = size - sizeof(mark);
+	while (at && ((unsigned char)to[at] & 0xc0) == 0x80)
+		at--;
+	memcpy(to + at, mark, sizeof(mark));
+}
+
+const char *rv_text_cut(const char *text, char *to, size_t size)
+{
+	rv_text_mark_cut(to, size, snprintf(to, size, "%s", text));
+	return to;
+}
+
 const char *rv_text_reason(int number, char *to, size_t size)
 {
 	snprintf(to, size, "%s", strerror(number));

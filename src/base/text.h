@@ -30,6 +30,11 @@ const char *rv_text_dur(rv_time ns, char *to, size_t size);
    UTF-8 as \xNN. For everything that a service wrote and a person reads. */
 void rv_text_visible(struct rv_buf *to, const char *bytes, size_t n);
 
+/* Copies a text; of one that does not fit, whole characters, with "…" for the rest. Returns `to`. */
+const char *rv_text_cut(const char *text, char *to, size_t size);
+/* The same for what snprintf has written into `to`; n: what it has returned. */
+void rv_text_mark_cut(char *to, size_t size, int n);
+
 /* What errno says, as it reads within a sentence: "connection refused". Returns `to`. */
 const char *rv_text_reason(int number, char *to, size_t size);
 

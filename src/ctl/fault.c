@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "wire/json.h"
 #include "wire/retry.h"
 
@@ -17,7 +18,7 @@ int rv_fault_set(struct rv_fault *f, int status, const char *class, const char *
 	f->retry_safe = rv_retry_is_safe(0);
 	f->generation = 0;
 	va_start(ap, format);
-	vsnprintf(f->text, sizeof(f->text), format, ap);
+	rv_text_mark_cut(f->text, sizeof(f->text), vsnprintf(f->text, sizeof(f->text), format, ap));
 	va_end(ap);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* Tables and sentences: see show.h. */
 #include "ctl/show.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,10 +200,27 @@ static size_t screen_width(void)
 	return size.ws_col;
 }
 
+/* A line of so many characters at most; the rest is "…". */
+static void print_fitting(const char *text, size_t most)
+{
+	size_t chars = 0, cut = 0, at = 0;
+
+	for (; text[at]; at++) {
+		if (((unsigned char)text[at] & 0xc0) == 0x80)
+			continue;
+		if (++chars == most)
+			cut = at;
+	}
+	if (chars > most)
+		printf("%.*s…\n", (int)cut, text);
+	else
+		puts(text);
+}
+
 static void print_row(const struct row *r, const int *width, bool colour, size_t screen)
 {
+	const char *last = cell(r, C_LAST);
 	size_t used = 0;
-	int left;
 
 	for (int c = 0; c < C_LAST; c++) {
 		const char *text = cell(r, c);
@@ -211,8 +229,7 @@ static void print_row(const struct row *r, const int *width, bool colour, size_t
 		printf("%s%-*s%s  ", paint ? paint : "", width[c], text, paint ? "\033[0m" : "");
 		used += (size_t)width[c] + 2;
 	}
-	left = screen > used + 10 ? (int)(screen - used) : -1; /* -1: no bound */
-	printf("%.*s\n", left, cell(r, C_LAST));
+	print_fitting(last, screen > used + 10 ? screen - used : SIZE_MAX);
 }
 
 static void print_table(const struct row *rows, size_t n)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "daemon/envchange.h"
 #include "daemon/given.h"
 #include "daemon/place.h"
@@ -43,7 +44,7 @@ static struct rv_happening *remember(
 		.state = a->state,
 		.why = a->why,
 		.boot = (uint8_t)rv_core_boot(g->core)};
-	snprintf(n->detail, sizeof(n->detail), "%s", why);
+	rv_text_cut(why, n->detail, sizeof(n->detail));
 	return n;
 }
 

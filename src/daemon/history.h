@@ -35,8 +35,7 @@ struct rv_happening {
 	uint8_t word; /* enum rv_happened */
 	const char *name,
 		*other_name; /* of one that a reload has removed since; NULL: it is what its id says */
-	char detail
-		[200]; /* the sentence, cut when it is longer; what a service wrote may be in it */
+	char detail[200]; /* the sentence, cut by rv_text_cut; what a service wrote may be in it */
 };
 
 struct rv_history {

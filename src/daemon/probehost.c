@@ -46,7 +46,7 @@ static void answered(struct rv_prober *p, enum rv_verdict v, const char *why)
 		rv_probe_proceed(p);
 		return;
 	}
-	snprintf(p->why, sizeof(p->why), "%s", why ? why : "");
+	rv_text_cut(why ? why : "", p->why, sizeof(p->why));
 	rv_probe_finish(p, v);
 }
 

@@ -72,7 +72,7 @@ void rv_say(enum rv_level level, const char *service, const char *format, ...)
 	if (level < lowest)
 		return;
 	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
+	rv_text_mark_cut(text, sizeof(text), vsnprintf(text, sizeof(text), format, ap));
 	va_end(ap);
 	if (listener && level >= RV_WARN)
 		listener(listener_ctx, service, text);

@@ -1,10 +1,10 @@
 /* Whether a service is lost: see suspicion.h. */
 #include "daemon/suspicion.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "daemon/pump.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
@@ -56,7 +56,7 @@ static void remember(
 		.state = (uint8_t)look.state,
 		.boot = (uint8_t)rv_core_boot(g->core),
 		.word = (uint8_t)word};
-	snprintf(n->detail, sizeof(n->detail), "%s", detail);
+	rv_text_cut(detail, n->detail, sizeof(n->detail));
 }
 
 static void learn(

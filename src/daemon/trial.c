@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "sys/fd.h"
 
+enum { LINE_SHOWN = 300 };
+
 /* Keeps the end of what came. */
 static void keep(struct rv_trial *t, const char *bytes, size_t n)
 {
@@ -124,13 +126,18 @@ void rv_trial_stop(struct rv_trial *t)
 void rv_trial_last_line(const struct rv_trial *t, struct rv_buf *to)
 {
 	size_t end = t->kept, start;
+	bool cut;
 
 	while (end && strchr(" \t\r\n", t->output[end - 1]))
 		end--;
 	for (start = end; start && t->output[start - 1] != '\n';)
 		start--;
-	if (end - start > 300)
-		end = start + 300;
+	cut = end - start > LINE_SHOWN;
+	if (cut)
+		end = start + LINE_SHOWN;
+	while (cut && end > start && ((unsigned char)t->output[end] & 0xc0) == 0x80)
+		end--; /* whole characters */
 	if (end > start)
 		rv_text_visible(to, t->output + start, end - start);
+	rv_buf_str(to, cut ? "…" : "");
 }

@@ -28,7 +28,7 @@ bool rv_trial_start(struct rv_trial *t, const struct rv_spawn *context, const ch
 	struct rv_err *e);
 /* Kills what runs; forgets the output. Fine when nothing runs. */
 void rv_trial_stop(struct rv_trial *t);
-/* The last line of output with something in it, made visible, at most 300 bytes; appends nothing when
+/* The last line of output with something in it, made visible, cut with "…" behind 300 bytes; appends nothing when
    there is none. Until rv_trial_stop. */
 void rv_trial_last_line(const struct rv_trial *t, struct rv_buf *to);
 

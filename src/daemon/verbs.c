@@ -34,7 +34,7 @@ void rv_verb_error(struct rv_conn *c, const struct rv_request *r, enum rv_rpc_co
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(e.text, sizeof(e.text), format, ap);
+	rv_text_mark_cut(e.text, sizeof(e.text), vsnprintf(e.text, sizeof(e.text), format, ap));
 	va_end(ap);
 	rv_rpc_put_error(&c->output, r->id, &e, NULL, 0);
 }
@@ -83,7 +83,7 @@ static void refuse_unknown(struct rv_conn *c, const struct rv_request *r)
 	}
 	if (more)
 		rv_buf_fmt(&text, "; and %zu more", more);
-	snprintf(e.text, sizeof(e.text), "%s", rv_buf_text(&text));
+	rv_text_cut(rv_buf_text(&text), e.text, sizeof(e.text));
 	rv_rpc_put_error(&c->output, r->id, &e, unknown, n);
 	rv_buf_fini(&text);
 }

@@ -2,9 +2,9 @@
 #include "daemon/pump.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "daemon/tell.h"
 
 const char *rv_pump_name(const struct rv_engine *g, rv_id id)
@@ -47,7 +47,7 @@ struct rv_view rv_engine_look(struct rv_engine *g, rv_id id)
 		v.status_text = rv_notify_status(h->notify);
 	if (h->service) {
 		rv_tell_why(h, &v.look, v.other, &why);
-		snprintf(g->look_why, sizeof(g->look_why), "%s", rv_buf_text(&why));
+		rv_text_cut(rv_buf_text(&why), g->look_why, sizeof(g->look_why));
 		v.detail = g->look_why;
 		rv_buf_fini(&why);
 	}

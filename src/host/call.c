@@ -175,9 +175,9 @@ static void next(struct rv_hostcall *c, unsigned what, const struct reeve_turn *
 	else if (what == REEVE_RUN && !ask_run(c, &t->run))
 		fail(c, "asked for a command that cannot be: no argv, or a string without an end");
 	else if (what == REEVE_HTTP || what == REEVE_RUN)
-		snprintf(c->why, sizeof(c->why), "%s", why);
+		rv_text_cut(why, c->why, sizeof(c->why));
 	else if (what == REEVE_WAIT) {
-		snprintf(c->why, sizeof(c->why), "%s", why);
+		rv_text_cut(why, c->why, sizeof(c->why));
 		wait_for(c, t->wait_ns);
 	} else if (is_mute(c, what, why)) {
 		fail(c, "failed without a word");

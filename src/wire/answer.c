@@ -279,7 +279,7 @@ enum rv_verdict rv_answer_judge(
 
 	rv_buf_fmt(&text, "%s %s", w->method, rv_text_url(w->url, url, sizeof(url)));
 	v = judge(w, a, &text);
-	snprintf(why, size, "%s", rv_buf_text(&text));
+	rv_text_cut(rv_buf_text(&text), why, size);
 	rv_buf_fini(&text);
 	return v;
 }

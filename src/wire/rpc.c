@@ -63,7 +63,7 @@ bool rv_rpc_fail(struct rv_rpc_error *e, enum rv_rpc_code code, const char *form
 	e->marks = 0;
 	e->present = 0;
 	va_start(ap, format);
-	vsnprintf(e->text, sizeof(e->text), format, ap);
+	rv_text_mark_cut(e->text, sizeof(e->text), vsnprintf(e->text, sizeof(e->text), format, ap));
 	va_end(ap);
 	return false;
 }

@@ -155,6 +155,35 @@ static void control_characters_and_bad_utf8_become_visible(void **state)
 	ASSERT_VISIBLE("cut \xe2\x82", "cut \\xe2\\x82");
 }
 
+static void what_is_cut_is_marked_and_keeps_whole_characters(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *shown;
+	} cuts[] = {{"", 8, ""}, {"1234567", 8, "1234567"}, {"12345678", 8, "1234…"},
+		{"123ä567", 8, "123…"}, {"12ä4567", 8, "12ä…"}, {"ääää", 9, "ääää"},
+		{"äääää", 9, "ää…"}, {"12345", 4, "123"}};
+	char to[16], long_name[3000];
+	struct rv_err e;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cuts); i++) {
+		memset(to, 'x', sizeof(to));
+		assert_string_equal(rv_text_cut(cuts[i].text, to, cuts[i].size), cuts[i].shown);
+		assert_int_equal(to[cuts[i].size], 'x');
+	}
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = 0;
+	rv_fail(&e, RV_ERR_START, "%s", long_name);
+	assert_string_equal(e.text + strlen(e.text) - 5, "nn…");
+	rv_fail(&e, RV_ERR_START, "short");
+	rv_fail_in(&e, "%s", long_name);
+	assert_string_equal(e.text + strlen(e.text) - 5, "nn…");
+	rv_fail_errno(&e, ENOENT, "%.990s", long_name);
+	assert_string_equal(e.text + strlen(e.text) - 3, "…");
+}
+
 static void the_nearest_name_is_one_that_can_be_meant(void **state)
 {
 	static const char *const names[] = {"command", "environment", "environment-file", "needs",
@@ -407,6 +436,7 @@ int main(void)
 		cmocka_unit_test(an_age_has_at_most_two_units),
 		cmocka_unit_test(a_duration_is_written_as_it_is_read),
 		cmocka_unit_test(control_characters_and_bad_utf8_become_visible),
+		cmocka_unit_test(what_is_cut_is_marked_and_keeps_whole_characters),
 		cmocka_unit_test(the_nearest_name_is_one_that_can_be_meant),
 		cmocka_unit_test(nearest_bears_words_of_any_length),
 		cmocka_unit_test(splitting_follows_the_quotes_of_a_shell_and_expands_nothing),
