@@ -54,6 +54,7 @@ static void carry_over(struct rv_core *n, const struct rv_core *old)
 	n->killed = old->killed;
 	n->over = old->over;
 	n->informs = old->informs;
+	n->inform = old->inform;
 	n->tell_within = old->tell_within;
 	n->boot = old->boot;
 	n->end = old->end;

@@ -139,7 +139,7 @@ static void proven(const struct rv_turn *t, struct rv_slot *s)
 /* What is asked already was about the variables of before. */
 static void inform(const struct rv_turn *t, struct rv_slot *s)
 {
-	s->untold = true;
+	rv_machine_untold(t, s);
 	if (s->phase == RV_PHASE_UPDATE && !s->leaving && rv_machine_has(t, s, RV_HOOK_UPDATE))
 		update(t, s);
 }

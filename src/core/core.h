@@ -79,7 +79,7 @@ enum rv_event_kind {
 	RV_EV_RETIRE_END, /* when all retired are gone: RV_ACT_RETIRED */
 	RV_EV_DISABLED, /* id: its plugin is disabled (verdict RV_FAIL) or back (RV_OK) */
 	/* The variables have changed: there are some (verdict RV_OK), or none (RV_FAIL). time: how long telling them may
-	   take; 0: ready_timeout. */
+	   take; 0: ready_timeout. generation: a number, which the TOLD about them repeats. */
 	RV_EV_INFORM,
 	RV_EV_RENEW, /* id: if it lives, end this life and start again, for its environment has changed */
 	/* answers about one life: id and generation */
@@ -125,7 +125,7 @@ enum rv_action_kind {
 	RV_ACT_STUCK, /* kill_timeout passed: name what resists. Sent once a life */
 	/* It is `paused`, or resumed: told once for each change. What changed back and forth between two settles is told as both. */
 	RV_ACT_PAUSED,
-	RV_ACT_TOLD, /* whether it has taken the variables of the last INFORM (verdict RV_OK) or not (RV_FAIL) */
+	RV_ACT_TOLD, /* whether it has taken the variables of INFORM number `inform` (verdict RV_OK) or not (RV_FAIL) */
 	RV_ACT_BOOT, /* the boot is decided: verdict OK (`degraded` may be set) or FAIL (id: first failure) */
 	RV_ACT_RETIRED, /* adopt the new plan now */
 	RV_ACT_OVER, /* nothing lives, nothing will: leave. `end` says why; id: who caused it, or RV_NO_ID */
@@ -157,6 +157,7 @@ struct rv_action {
 	rv_id other; /* STATE: the service that `why` is about (a dependency), or RV_NO_ID */
 	uint32_t step;
 	uint32_t attempt; /* FIND, PROBE, HEALTH: counts from 1 in a life */
+	uint64_t inform; /* TOLD */
 	rv_exit exit;
 	uint64_t generation;
 	rv_time timeout; /* ns from now */

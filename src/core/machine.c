@@ -161,12 +161,22 @@ static void rest(const struct rv_turn *t, struct rv_slot *s, enum rv_state state
 	rv_machine_state(t, s, state, why, s->other);
 }
 
+void rv_machine_untold(const struct rv_turn *t, struct rv_slot *s)
+{
+	s->untold = true;
+	s->untold_of = t->c->inform;
+}
+
 void rv_machine_told(const struct rv_turn *t, struct rv_slot *s, enum rv_verdict v)
 {
+	struct rv_action *a;
+
 	if (!s->untold)
 		return;
 	s->untold = false;
-	rv_emit(t, s, RV_ACT_TOLD)->verdict = (uint8_t)v;
+	a = rv_emit(t, s, RV_ACT_TOLD);
+	a->verdict = (uint8_t)v;
+	a->inform = s->untold_of;
 }
 
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s)

@@ -127,8 +127,9 @@ struct rv_slot {
 	bool quits; /* it said that it is ending: no health check brings it back */
 	bool unproven, was_ready, ever; /* ever: some life since the operator's start was ready */
 	bool lost, recreating, sick, stuck; /* sick: given up over its health */
-	bool untold; /* the variables have changed, and it does not know them yet */
+	bool untold; /* the variables have changed, and it does not know them yet ... */
 	bool suspected; /* recreating, and nobody but its health check has asked for that */
+	uint64_t untold_of; /* ... by that INFORM */
 	rv_id other;
 	uint32_t step, attempt, bad_health;
 	uint32_t attempts; /* starts that failed before one was ready */
@@ -184,6 +185,7 @@ struct rv_core {
 	bool unsettled;
 	bool retiring, closing, forced, killed, over;
 	bool informs; /* the sandbox has variables */
+	uint64_t inform; /* number of the last INFORM */
 	rv_time tell_within; /* of the last INFORM; 0: no bound of its own */
 	uint8_t boot; /* enum rv_boot */
 	uint8_t end; /* enum rv_end */
@@ -313,6 +315,8 @@ void rv_machine_leave(
 	struct rv_core *c, rv_time now, struct rv_slot *s, enum rv_why why, enum rv_after after);
 /* GONE: what is left is the cleanup hook, then idle. */
 void rv_machine_life_over(const struct rv_turn *t, struct rv_slot *s);
+/* It does not know the variables of the last INFORM. */
+void rv_machine_untold(const struct rv_turn *t, struct rv_slot *s);
 /* It knows the variables now, or never will: in this life. Nothing happens when it knew them. */
 void rv_machine_told(const struct rv_turn *t, struct rv_slot *s, enum rv_verdict v);
 void rv_machine_conclude(const struct rv_turn *t, struct rv_slot *s);

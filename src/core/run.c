@@ -269,7 +269,7 @@ void rv_run_hear(const struct rv_turn *t, struct rv_slot *s, enum rv_fact f)
 			confirmed(t, s);
 		break;
 	case RV_FACT_INFORM:
-		s->untold = true;
+		rv_machine_untold(t, s);
 		if (!RV_FAULT(51))
 			tell(t, s);
 		break;

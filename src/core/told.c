@@ -369,6 +369,7 @@ static void answer(struct rv_core *c, rv_time now, const struct rv_event *e)
 static void inform(struct rv_core *c, rv_time now, const struct rv_event *e)
 {
 	c->informs = e->verdict == RV_OK;
+	c->inform = e->generation;
 	c->tell_within = e->time;
 	orders(c, now, e);
 }

@@ -2,7 +2,6 @@
 #include "daemon/envchange.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "daemon/envforce.h"
 #include "daemon/envset.h"
@@ -25,7 +24,6 @@ void rv_env_blame(struct rv_engine *g, rv_id id, const char *why)
 	struct rv_envchange *c = g->change;
 	struct rv_buf *to = rv_env_goes_back(c) ? &c->undone : &c->why;
 
-	c->spoke[id] = true;
 	rv_buf_fmt(to, "%s%s: %s", to->len ? "; " : "", rv_pump_name(g, id), why);
 }
 
@@ -52,9 +50,10 @@ static void destroy(struct rv_envchange *c)
 	rv_buf_fini(&c->undone);
 	rv_buf_fini(&c->told);
 	rv_buf_fini(&c->renewed);
+	rv_buf_fini(&c->wanted);
 	free(c->renewing);
 	free(c->ran);
-	free(c->spoke);
+	free(c->refusals);
 	free(c);
 }
 
@@ -66,6 +65,9 @@ void rv_env_finish(struct rv_engine *g)
 	struct rv_envdone how = {.done = done, .late = c->late, .set = g->world.set};
 
 	ev_timer_stop(g->world.loop, &c->timer);
+	if (!done)
+		rv_env_blame_unwilling(g);
+	rv_env_forget_refusals(g);
 	if (!done && c->undone.len)
 		rv_buf_fmt(&c->why, "; could not be undone: %s", rv_buf_text(&c->undone));
 	else if (!done && !rv_core_closing(g->core))
@@ -103,7 +105,7 @@ void rv_env_go_back(struct rv_engine *g)
 	c->late |= rv_now() >= c->until;
 	c->step = TELL_BACK;
 	c->failed = false;
-	memset(c->spoke, 0, g->slots);
+	rv_env_forget_refusals(g);
 	if (c->other)
 		rv_envset_recall(c->other, g->world.set);
 	if (!c->other || !rv_env_exchange(g, &c->other)) {
@@ -173,8 +175,8 @@ static struct rv_envchange *create(struct rv_engine *g)
 	c->timer.data = g;
 	c->renewing = calloc(g->slots + 1, sizeof(*c->renewing));
 	c->ran = calloc(g->slots + 1, sizeof(*c->ran));
-	c->spoke = calloc(g->slots + 1, sizeof(*c->spoke));
-	if (!c->renewing || !c->ran || !c->spoke) {
+	c->refusals = calloc(g->slots + 1, sizeof(*c->refusals));
+	if (!c->renewing || !c->ran || !c->refusals) {
 		destroy(c);
 		return NULL;
 	}
@@ -189,21 +191,27 @@ static struct rv_envchange *create(struct rv_engine *g)
 bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
 	rv_time within, rv_env_done *done, void *arg, struct rv_err *e)
 {
-	struct rv_envset *next = rv_env_next(g, variables, replace, e);
+	struct rv_envchange *c = create(g);
+	struct rv_envset *next;
 
-	if (!next)
+	if (c)
+		rv_variables_name(variables, &c->wanted);
+	next = rv_env_next(g, variables, replace, e);
+	if (!next) {
+		destroy(c);
 		return false;
-	g->change = create(g);
-	if (!g->change || !rv_env_exchange(g, &next)) {
-		destroy(g->change);
-		g->change = NULL;
+	}
+	if (!c || !rv_env_exchange(g, &next)) {
+		destroy(c);
 		rv_envset_destroy(next);
 		return rv_fail(e, RV_ERR_SYSTEM, "out of memory");
 	}
-	g->change->other = next; /* that of before, now */
-	g->change->done = done;
-	g->change->arg = arg;
-	g->change->until = rv_now() + within;
+	g->change = c;
+	c->replace = replace;
+	c->other = next; /* that of before, now */
+	c->done = done;
+	c->arg = arg;
+	c->until = rv_now() + within;
 	rv_env_tell(g, within);
 	/* hooks have the same bound, and a reason of their own */
 	rv_env_timer(g, within + 50 * RV_MS);

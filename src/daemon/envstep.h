@@ -10,15 +10,23 @@
 
 enum rv_envstep { TELL, RENEW, TELL_BACK, RENEW_BACK };
 
+/* One that has not taken what it was told. */
+struct rv_refusal {
+	char *why; /* what its hook has said; NULL: nothing */
+	uint64_t life; /* of the way back: which life has not; 0: it has, or nobody knows yet */
+};
+
 struct rv_envchange {
 	enum rv_envstep step;
 	struct rv_envset
 		*other; /* TELL, RENEW: that of before; later: the one that was not taken */
 	bool failed, late;
 	bool heard; /* TELL_BACK: the core has begun with it */
-	bool *spoke; /* by id: its reason is there, and TOLD is to come */
+	struct rv_refusal *refusals; /* by id: of the variables that are in force */
 	struct rv_buf why, undone; /* reasons: "envd: ..."; those of the way back */
 	struct rv_buf told, renewed;
+	struct rv_buf wanted; /* the names that were to be set */
+	bool replace;
 	rv_time began;
 	struct rv_entry *
 		renewing; /* of the present step: first those who are restarted, then those who go with them */
@@ -53,6 +61,9 @@ void rv_env_tell(struct rv_engine *g, rv_time within);
 /* Each may go on with the next step, or end the change. */
 void rv_env_judge_telling(struct rv_engine *g);
 void rv_env_blame_untold(struct rv_engine *g);
+/* Those that run on with what was to be undone. */
+void rv_env_blame_unwilling(struct rv_engine *g);
+void rv_env_forget_refusals(struct rv_engine *g);
 
 /* ---- envrenew.c ---- */
 

@@ -1,5 +1,5 @@
 /* Who is told when the sandbox's variables change, and what was before when it is gone back: see envchange.h. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "daemon/envset.h"
 #include "daemon/envstep.h"
@@ -12,31 +12,72 @@ void rv_env_tell(struct rv_engine *g, rv_time within)
 			.verdict = rv_envset_list(g->world.set) ? RV_OK : RV_FAIL,
 			.id = RV_NO_ID,
 			.exit = RV_EXIT_UNKNOWN,
+			.generation = ++g->informs,
 			.time = within});
 }
 
+void rv_env_forget_refusals(struct rv_engine *g)
+{
+	struct rv_refusal *all = g->change->refusals;
+
+	for (rv_id id = 0; all && id < g->slots; id++) {
+		free(all[id].why);
+		all[id] = (struct rv_refusal){0};
+	}
+}
+
+/* Until the core has seen that it is gone back, answers are about what was told before. */
 void rv_env_refused(struct rv_engine *g, rv_id id, const char *why)
 {
-	if (g->change)
-		rv_env_blame(g, id, why);
+	struct rv_envchange *c = g->change;
+
+	if (c && (!rv_env_goes_back(c) || c->heard))
+		rv_hands_note(&c->refusals[id].why, "%s", why);
+}
+
+static const char *why_untaken(const struct rv_engine *g, rv_id id)
+{
+	if (g->change->refusals[id].why)
+		return g->change->refusals[id].why;
+	return rv_core_look(g->core, id).flags & RV_LOOK_DISABLED
+		? "its plugin was disabled before it had taken them"
+		: "it ended before it had taken them";
 }
 
 void rv_env_told(struct rv_engine *g, const struct rv_action *a)
 {
 	struct rv_envchange *c = g->change;
 
-	if (!c)
+	if (!c || a->inform != g->informs)
+		return; /* of an earlier one, also of what is being taken back */
+	if (rv_env_goes_back(c)) {
+		c->refusals[a->id].life = a->verdict == RV_OK ? 0 : a->generation;
 		return;
+	}
 	if (a->verdict == RV_OK) {
-		if (!rv_env_goes_back(c))
-			rv_env_name(&c->told, g, a->id);
+		rv_env_name(&c->told, g, a->id);
 		return;
 	}
 	c->failed = true;
-	if (!c->spoke[a->id])
-		rv_env_blame(
-			g, a->id, "it ended, or its plugin was disabled, before it had taken them");
-	c->spoke[a->id] = false;
+	rv_env_blame(g, a->id, why_untaken(g, a->id));
+}
+
+/* The next life is given what is in force then, whatever this one has not taken. */
+static bool has_to_end(const struct rv_engine *g, rv_id id, uint64_t life)
+{
+	struct rv_look look = rv_core_look(g->core, id);
+
+	return look.generation != life || !rv_env_is_alive(look.state) ||
+		rv_core_await(g->core, id).what == RV_AWAIT_DEPENDENTS;
+}
+
+void rv_env_blame_unwilling(struct rv_engine *g)
+{
+	const struct rv_refusal *all = g->change->refusals;
+
+	for (rv_id id = 0; id < g->slots; id++)
+		if (all[id].life && g->hands[id].service && !has_to_end(g, id, all[id].life))
+			rv_env_blame(g, id, why_untaken(g, id));
 }
 
 static bool is_untold(const struct rv_engine *g, rv_id id)
@@ -48,12 +89,7 @@ void rv_env_judge_telling(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
 
-	if (c->step == TELL_BACK && !c->heard) {
-		c->heard = true;
-		/* what was answered until now is about what was told before */
-		rv_buf_clear(&c->undone);
-		memset(c->spoke, 0, g->slots);
-	}
+	c->heard |= c->step == TELL_BACK;
 	/* one that refuses decides; on the way back all are waited for */
 	if (c->failed && c->step == TELL) {
 		rv_env_go_back(g);

@@ -52,6 +52,7 @@ struct rv_engine {
 	uint64_t reloads; /* that were begun */
 	bool retired; /* all of that is gone */
 	struct rv_envchange *change; /* of the sandbox's variables, under way; NULL: none */
+	uint64_t informs; /* how often they have changed: the number of the last INFORM */
 	char look_why[1024];
 };
 

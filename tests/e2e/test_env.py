@@ -431,6 +431,24 @@ def test_an_end_while_it_is_told_is_a_refusal(reeve, tmp_path):
     s.r.wait_state("taker", "ready")
 
 
+@pytest.mark.parametrize("end", ["killed", "restarted"])
+def test_who_ends_on_the_way_back_is_given_the_former_ones_at_its_next_start(reeve, tmp_path, end):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", "200ms"], env=s.r.env,
+                              stderr=subprocess.PIPE, text=True)
+    harness.until("it to be told what was before", lambda: [names for _, names in s.told()] == [{"A": "1"}, {"A": "2"}, {"A": "1"}])
+    if end == "killed":
+        harness.kill(s.r.service("taker")["pid"])
+    else:
+        assert s.r.ctl("restart", "taker", "--no-wait").returncode == 0
+    said = change.communicate(timeout=30 * harness.SLACK)[1]
+    s.order("")
+    assert change.returncode == 6 and "taker: " in said and said.endswith("; all have the former variables again\n"), said
+    harness.until("its next life to be ready", lambda: (s.r.service("taker")["generation"], s.r.service("taker")["state"]) == (2, "ready"))
+    assert s.told()[-1] == (2, {"A": "1"})
+
+
 def test_a_shutdown_does_not_wait_for_a_change(reeve, tmp_path):
     s = Stage(reeve, tmp_path, {"A": "1"})
     s.order("hang")

@@ -197,6 +197,51 @@ static void the_parts_of_a_start_are_told_while_and_after_it_lives(void **state)
 	free(c);
 }
 
+/* One that is being told, hears of other variables, and has its plugin disabled, all in one turn. */
+static void an_answer_says_which_variables_it_is_about(void **state)
+{
+	const struct rv_node n = {.present = true,
+		.enabled = true,
+		.proof = RV_PROOF_PROBE,
+		.hooks = RV_HAS(RV_HOOK_UPDATE),
+		.ready_timeout = 30 * RV_SEC,
+		.start_attempts = 1};
+	const rv_id order[] = {0};
+	const struct rv_plan p = {
+		.nodes = 1, .node = &n, .present = 1, .order = order, .exit_from = RV_NO_ID};
+	const struct rv_event before[] = {{.kind = RV_EV_BOOT, .id = RV_NO_ID},
+		{.kind = RV_EV_SPAWNED, .generation = 1}, {.kind = RV_EV_PROVED, .generation = 1},
+		{.kind = RV_EV_INFORM, .id = RV_NO_ID, .generation = 1}};
+	const struct rv_event at_once[] = {
+		{.kind = RV_EV_HOOK_DONE, .hook = RV_HOOK_UPDATE, .generation = 1},
+		{.kind = RV_EV_INFORM, .id = RV_NO_ID, .generation = 2},
+		{.kind = RV_EV_DISABLED, .verdict = RV_FAIL}};
+	struct rv_core *c = malloc(rv_core_size(&p));
+	struct rv_action v[32];
+	struct rv_actions out = {v, 0, 32};
+
+	(void)state;
+	rv_core_init(c, &p, 1);
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		out.n = 0;
+		rv_core_apply(c, RV_SEC, &before[i], &out);
+		rv_core_settle(c, RV_SEC, &out);
+	}
+	assert_true(rv_core_look(c, 0).flags & RV_LOOK_UNTOLD);
+	out.n = 0;
+	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++)
+		rv_core_apply(c, RV_SEC, &at_once[i], &out);
+	rv_core_settle(c, RV_SEC, &out);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(v[0].kind, RV_ACT_TOLD);
+	assert_int_equal(v[0].inform, 1);
+	assert_int_equal(v[0].verdict, RV_OK);
+	assert_int_equal(v[1].kind, RV_ACT_TOLD);
+	assert_int_equal(v[1].inform, 2);
+	assert_int_equal(v[1].verdict, RV_FAIL);
+	free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_diff_tells_what_a_reload_would_do_to_each_slot),
 		cmocka_unit_test(an_empty_plan_boots_and_is_over_at_once),
 		cmocka_unit_test(the_parts_of_a_start_are_told_while_and_after_it_lives),
+		cmocka_unit_test(an_answer_says_which_variables_it_is_about),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
