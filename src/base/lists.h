@@ -37,6 +37,7 @@
 	X(RV_WHY_DEPENDENCY, "dependency lost")                                                    \
 	X(RV_WHY_DEPENDENCY_FAILED, "dependency failed")                                           \
 	X(RV_WHY_OPERATOR, "stopped on request")                                                   \
+	X(RV_WHY_RESTART, "restarted on request")                                                  \
 	X(RV_WHY_UNNEEDED, "not needed any more")                                                  \
 	X(RV_WHY_RECREATE, "replaced on request")                                                  \
 	X(RV_WHY_RELOAD, "configuration changed")                                                  \

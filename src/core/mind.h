@@ -265,7 +265,8 @@ static inline bool rv_is_frozen(const struct rv_slot *s)
 /* An operator's order takes it down, or holds it there: what is part of it follows. */
 static inline bool rv_is_ordered(const struct rv_slot *s)
 {
-	return s->held || (s->leaving && s->end_why == RV_WHY_OPERATOR);
+	return s->held ||
+		(s->leaving && (s->end_why == RV_WHY_OPERATOR || s->end_why == RV_WHY_RESTART));
 }
 
 /* Who has to be gone before this one gets its first signal. */

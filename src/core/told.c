@@ -123,7 +123,7 @@ static void order_restart(struct rv_core *c, rv_time now, struct rv_slot *s)
 	if (s->leaving)
 		s->after = RV_AFTER_AGAIN;
 	else
-		rv_machine_leave(c, now, s, RV_WHY_OPERATOR, RV_AFTER_AGAIN);
+		rv_machine_leave(c, now, s, RV_WHY_RESTART, RV_AFTER_AGAIN);
 }
 
 /* The life that is there, or one that was lost and that nobody has replaced yet. */

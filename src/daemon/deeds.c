@@ -168,14 +168,16 @@ static void do_paused(struct rv_engine *g, const struct rv_action *a)
 	struct rv_hands *h = &g->hands[a->id];
 	struct rv_action as_state = *a;
 	struct rv_happening *n;
+	char who[40];
 
 	rv_say(RV_INFO, h->service->name,
 		a->paused ? "paused on request of user %u: it is not restarted automatically"
 			  : "resumed on request of user %u",
 		(unsigned)h->paused_by[a->paused]);
-	as_state.why = RV_WHY_OPERATOR;
+	snprintf(who, sizeof(who), "on request of user %u", (unsigned)h->paused_by[a->paused]);
+	as_state.why = RV_WHY_NONE; /* its state is as it was */
 	as_state.exit = RV_EXIT_UNKNOWN;
-	n = remember(g, &as_state, "");
+	n = remember(g, &as_state, who);
 	if (n)
 		n->word = a->paused ? RV_HAPPENED_PAUSED : RV_HAPPENED_RESUMED;
 	rv_pump_notify(g, a->id);

@@ -204,6 +204,7 @@ void rv_tell_why(
 			rv_buf_fmt(to, ": %s", h->suspicion->why);
 		break;
 	case RV_WHY_OPERATOR:
+	case RV_WHY_RESTART:
 	case RV_WHY_RELOAD:
 	case RV_WHY_ENVIRONMENT:
 	case RV_WHY_ROLLBACK:

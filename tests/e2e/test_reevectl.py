@@ -491,7 +491,8 @@ services:
     assert "paused" not in r.service("web")
     events = [json.loads(line) for line in r.ctl("--json", "events", "web").stdout.splitlines()]
     assert [e["event"] for e in events if e["event"] != "state"] == ["paused", "resumed"]
-    assert "web paused, generation 1" in r.ctl("events", "web").stdout
+    assert [(e["why"], e["detail"]) for e in events if e["event"] != "state"] == [("", "on request of user %d" % os.getuid())] * 2
+    assert "web paused, generation 1, pid %d: on request of user " % web["pid"] in r.ctl("events", "web").stdout
     assert r.term() == 0
     assert "web: paused on request of user" in r.stderr and "web: resumed on request of user" in r.stderr
     assert "web: killed by SIGKILL; it is paused: not started again before `reevectl resume web`" in r.stderr
@@ -511,6 +512,8 @@ def test_without_names_all_are_paused_and_orders_work_as_ever(reeve):
     assert r.service("web")["generation"] == before + 1 and r.service("web")["paused"]
     assert r.ctl("stop", "web").returncode == 0
     assert r.ctl("start", "web").returncode == 0
+    events = [json.loads(line) for line in r.ctl("--json", "events", "web").stdout.splitlines()]
+    assert [e["why"] for e in events if e["state"] == "stopping"] == ["restarted on request", "stopped on request"]
     assert r.ctl("resume").returncode == 0
     assert not any("paused" in s for s in r.services().values())
     assert r.term() == 0

@@ -449,8 +449,8 @@ static bool law_is_clocked(const struct sim *s, const struct rv_action *a)
 /* Whoever asked it to stop meant those, too, that are part of it; and they go first. */
 static void law_parts(struct sim *s, const struct rv_action *a, const struct record *r)
 {
-	if (a->why != RV_WHY_OPERATOR || r->exited || r->guest || r->spared ||
-		s->fast->closing(s->core) || law_all_is_killed(s))
+	if ((a->why != RV_WHY_OPERATOR && a->why != RV_WHY_RESTART) || r->exited || r->guest ||
+		r->spared || s->fast->closing(s->core) || law_all_is_killed(s))
 		return;
 	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
 		const struct rv_node *n = &s->graph->node[id];
