@@ -166,6 +166,11 @@ enum rv_end rv_core_end(const struct rv_core *c)
 	return (enum rv_end)c->end;
 }
 
+rv_id rv_core_culprit(const struct rv_core *c)
+{
+	return c->cause_id != RV_NO_ID ? c->cause_id : c->first_failure;
+}
+
 bool rv_core_may_start(const struct rv_core *c, rv_id id)
 {
 	return !c->closing && !rv_slots(c)[id].leaving;

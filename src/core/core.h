@@ -255,6 +255,8 @@ enum rv_boot rv_core_boot(const struct rv_core *c);
 bool rv_core_closing(const struct rv_core *c);
 /* Why it closes, as far as it is known; a second signal or the deadline may still change it. */
 enum rv_end rv_core_end(const struct rv_core *c);
+/* Whose end or failure made it close; RV_NO_ID: nobody's, as far as is known. */
+rv_id rv_core_culprit(const struct rv_core *c);
 /* Whether a START that was emitted and not answered is still wanted: nobody has asked the life to end meanwhile. */
 bool rv_core_may_start(const struct rv_core *c, rv_id id);
 

@@ -109,7 +109,7 @@ static void over(const struct rv_turn *t)
 	t->c->over = true;
 	a->end = t->c->end;
 	a->exit = t->c->end_exit;
-	a->id = t->c->cause_id != RV_NO_ID ? t->c->cause_id : t->c->first_failure;
+	a->id = rv_core_culprit(t->c);
 }
 
 static bool retired_are_gone(const struct rv_core *c)

@@ -31,14 +31,23 @@ static void keep_beside(struct rv_ending *n, const char *service, const char *te
 	rv_buf_fini(&line);
 }
 
+/* Whom the first error is about, or will be when all is over. */
+static rv_id first_of(const struct rv_engine *g)
+{
+	bool of_one = g->ending.first == RV_END_EXIT_FROM || g->ending.first == RV_END_GAVE_UP ||
+		g->ending.first == RV_END_HEALTH;
+
+	return g->ending.id == RV_NO_ID && of_one ? rv_core_culprit(g->core) : g->ending.id;
+}
+
 /* What is warned of on the way back is not the first error, and must not replace it. */
 static void on_warning(void *ctx, const char *service, const char *text)
 {
 	struct rv_engine *g = ctx;
 
-	const char *first = rv_pump_name(g, g->ending.id);
+	const char *first = rv_pump_name(g, first_of(g));
 
-	/* What failed by its timeout has failed when it is gone, which is later. */
+	/* What failed by its timeout or its health has failed when it is gone, which is later. */
 	if (service && first && !strcmp(service, first) && !strncmp(text, "failed: ", 8))
 		return;
 	if (g->ending.closing)

@@ -92,6 +92,9 @@ services:
     mark.unlink()
     assert r.wait() == 11, r.stderr
     assert "health check failed" in r.stderr
+    report = json.loads(r.stderr.splitlines()[-1].partition("report: ")[2])
+    assert report["service"] == "web" and report["why"].startswith("gave up after 1 restart; "), report
+    assert report["secondary"] == [], "the first error is no second one"
 
 
 def test_a_server_that_hangs_is_noticed(reeve):
