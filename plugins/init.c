@@ -44,11 +44,14 @@ static bool is_envds_own(const char *name, size_t n)
 static enum reeve_next fail(struct rv_init *i, struct reeve_turn *t)
 {
 	const char *tried = i->attempt > 1 ? reeve_fmt(t, " (tried %u times)", i->attempt) : "";
-	const char *hint = i->is_envd
-		? ""
-		: "; no answer had X-Envd-Version, by which envd shows that it can be "
-		  "given variables: it is too old, or not envd, or not there";
+	const char *hint = "";
 
+	/* one that has answered and then does not is there, and that it does not says nothing of its age */
+	if (!i->is_envd && (!i->has_answered || t->http.transport == REEVE_HTTP_DONE))
+		hint = reeve_fmt(t,
+			"; no answer had X-Envd-Version, by which envd shows that it can be "
+			"given variables: it is too old, or not envd%s",
+			i->has_answered ? "" : ", or not there");
 	t->why = reeve_fmt(t, "%s%s%s", t->why, tried, hint);
 	return REEVE_FAIL;
 }
@@ -356,7 +359,7 @@ enum reeve_next rv_init_update(struct rv_init *i, struct reeve_turn *t, uint16_t
 
 	if (t->step == 0) {
 		i->attempt = 1;
-		i->is_envd = false;
+		i->is_envd = i->has_answered = false;
 		i->cause[0] = 0;
 		if (!t->variable_count && !t->dropped_count)
 			return REEVE_OK;
@@ -364,6 +367,7 @@ enum reeve_next rv_init_update(struct rv_init *i, struct reeve_turn *t, uint16_t
 	}
 	if (i->doing == RV_INIT_PAUSE)
 		return read_envs(i, t, port, RV_INIT_READ);
+	i->has_answered |= t->http.transport == REEVE_HTTP_DONE;
 	look_for_version(i, &t->http);
 	if (i->doing == RV_INIT_READ)
 		return unite(i, t, port);

@@ -24,6 +24,7 @@ struct rv_init {
 	enum rv_init_doing doing;
 	uint32_t attempt; /* from 1 */
 	bool is_envd; /* an answer had X-Envd-Version, by which envd shows that it can be given variables */
+	bool has_answered; /* anything, in full */
 	char cause[400]; /* why the last attempt failed; "": none has */
 	size_t sent_count;
 	uint64_t sent[RV_INIT_MOST]; /* the marks of the variables that were sent */

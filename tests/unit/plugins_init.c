@@ -457,6 +457,18 @@ static void without_the_mark_of_envd_a_failure_says_so(void **state)
 	asks(answer(200, "", "{}"), POST);
 	says(answer(500, "x-envd-version: 1\n", ""), REEVE_FAIL, "/init answered 500");
 	assert_null(strstr(s.t.why, "X-Envd-Version"));
+	/* whoever has answered is there, and one that hangs then may be of any age */
+	asks(begin(), GET);
+	for (int i = 0; i < 3; i++) {
+		enum reeve_next next;
+
+		asks(answer(200, "", "{}"), POST);
+		next = no_answer(REEVE_HTTP_TIMEOUT, 0);
+		says(next, i < 2 ? REEVE_WAIT : REEVE_FAIL, "nothing came");
+		if (i < 2)
+			asks(paused(), GET);
+	}
+	assert_null(strstr(s.t.why, "X-Envd-Version"));
 	/* and is no reason not to try, or to refuse what works */
 	asks(begin(), GET);
 	asks(answer(200, "", "{}"), POST);
