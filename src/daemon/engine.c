@@ -23,18 +23,28 @@ enum { HISTORY = 256 };
 
 /* --- one turn --------------------------------------------------------------------------------- */
 
+/* It is known how to start it, without its plugin. *recipe: NULL: as the configuration has it. */
+static bool is_known(
+	const struct rv_engine *g, const struct rv_hands *h, const struct rv_recipe **recipe)
+{
+	const struct rv_service *s = h->service;
+	bool kept = h->recipe_is_old && h->fresh && h->fresh_of == g->world.set_number;
+
+	*recipe = kept ? &h->fresh->recipe : NULL;
+	return (s->argv_is_static && (kept || !h->recipe_is_old)) ||
+		!(s->table->hooks & RV_HAS(RV_HOOK_START));
+}
+
 static void start_one(struct rv_engine *g, const struct rv_start *s)
 {
-	const struct rv_service *svc;
+	const struct rv_recipe *recipe;
 
 	if (g->hands[s->id].given_changes)
 		rv_given_turn(g, s->id);
-	svc = g->hands[s->id].service;
 	if (!rv_core_may_start(g->core, s->id)) {
 		rv_pump_refuse(g, s->id, s->generation, "not started: it has to stop");
-	} else if ((svc->argv_is_static && !g->hands[s->id].recipe_is_old) ||
-		!(svc->table->hooks & RV_HAS(RV_HOOK_START))) {
-		rv_pump_start(g, s->id, s->generation, NULL);
+	} else if (is_known(g, &g->hands[s->id], &recipe)) {
+		rv_pump_start(g, s->id, s->generation, recipe);
 	} else {
 		struct rv_host_facts f = {.id = s->id,
 			.generation = s->generation,
@@ -43,6 +53,7 @@ static void start_one(struct rv_engine *g, const struct rv_start *s)
 
 		g->hands[s->id].facts.generation = s->generation;
 		g->hands[s->id].asking = true;
+		g->hands[s->id].asked_of = g->world.set_number;
 		g->hands[s->id].unused = 0; /* as long as it has not answered */
 		rv_hostlink_call(g->world.host, &f, RV_HOOK_START, 10 * RV_SEC);
 	}

@@ -16,6 +16,7 @@ bool rv_env_is_told(const struct rv_service *s)
 
 static void put_in_force(struct rv_engine *g)
 {
+	g->world.set_number++;
 	rv_hostlink_variables(g->world.host, rv_envset_list(g->world.set),
 		g->world.set ? g->world.set->dropped : NULL);
 	g->conf->variables = rv_envset_list(g->world.set);

@@ -132,6 +132,7 @@ void rv_hands_close(struct rv_hands *h)
 	free(h->why);
 	free(h->probe_why);
 	free(h->stranger);
+	rv_fresh_destroy(h->fresh);
 	rv_given_destroy(h->given);
 	rv_given_destroy(h->given_next);
 	assert(!h->given_asked); /* who asked has gone before, or was told */

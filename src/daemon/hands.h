@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "daemon/capture.h"
 #include "daemon/suspicion.h"
+#include "daemon/fresh.h"
 #include "daemon/guest.h"
 #include "daemon/hostlink.h"
 #include "daemon/ident.h"
@@ -49,7 +50,10 @@ struct rv_hands {
 	const char *const *own_env; /* the context's, by the configuration */
 	size_t own_recipe,
 		env_recipe; /* of own_env, and of the context's: the first so many may be replaced by a recipe's */
-	bool recipe_is_old; /* it was made for variables that the sandbox does not have any more */
+	bool recipe_is_old; /* it was made for variables that the sandbox does not have any more ... */
+	struct rv_fresh *fresh; /* ... and this one for those of number fresh_of; NULL: none */
+	uint64_t fresh_of;
+	uint64_t asked_of; /* which variables its start hook in flight is asked with */
 	const char *listen_env[RV_LISTEN_VARS]; /* what a life has beyond it; NULL: no listeners */
 	struct rv_given *
 		given; /* options of the request that started it: service is theirs; NULL: the conf's */
@@ -78,6 +82,7 @@ struct rv_world {
 	bool holds; /* ports are held by sockets, for want of the former */
 	struct rv_arena arena; /* accounts, environments */
 	struct rv_envset *set; /* the sandbox's variables; NULL: it never had any */
+	uint64_t set_number; /* counts how often they have become others */
 	struct rv_prober_env prober;
 	struct rv_notify_env notify;
 	bool notifies; /* some service has ready.notify */

@@ -225,6 +225,19 @@ void rv_pump_refuse(struct rv_engine *g, rv_id id, uint64_t generation, const ch
 	rv_pump_push(g, RV_EV_SPAWN_FAILED, id, generation);
 }
 
+/* Its next start needs not be asked for, unless the variables have changed since it was. */
+static void keep_recipe(const struct rv_engine *g, struct rv_hands *h, const struct rv_recipe *r)
+{
+	bool same = r->is_static || (!r->argv && !r->env);
+
+	if (!h->service->argv_is_static || !h->recipe_is_old || !same ||
+		h->asked_of != g->world.set_number)
+		return;
+	rv_fresh_destroy(h->fresh);
+	h->fresh = rv_fresh_create(r);
+	h->fresh_of = h->asked_of;
+}
+
 static void on_answer(void *ctx, const struct rv_host_answer *a)
 {
 	struct rv_engine *g = ctx;
@@ -238,9 +251,10 @@ static void on_answer(void *ctx, const struct rv_host_answer *a)
 		/* What the hook has done is the cleanup hook's matter; a process would only have to go again. */
 		if (!rv_core_may_start(g->core, a->id))
 			rv_pump_refuse(g, a->id, a->generation, "not started: it has to stop");
-		else if (a->verdict == RV_OK)
+		else if (a->verdict == RV_OK) {
 			rv_pump_start(g, a->id, a->generation, &a->recipe);
-		else
+			keep_recipe(g, h, &a->recipe);
+		} else
 			rv_pump_refuse(g, a->id, a->generation, a->why);
 		return;
 	}

@@ -11,6 +11,7 @@ src_daemon_libdaemon_a_SOURCES = \
 	src/daemon/envrenew.c src/daemon/envtell.c src/daemon/envstep.h \
 	src/daemon/envset.c src/daemon/envset.h \
 	src/daemon/envsource.c src/daemon/envsource.h \
+	src/daemon/fresh.c src/daemon/fresh.h \
 	src/daemon/given.c src/daemon/given.h \
 	src/daemon/hands.c src/daemon/hands.h \
 	src/daemon/lifeenv.c src/daemon/lifeenv.h \

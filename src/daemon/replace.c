@@ -103,6 +103,8 @@ static void go_on(struct rv_hands *h, struct rv_hands *was)
 	h->own_recipe = next.own_recipe;
 	h->env_recipe = next.env_recipe;
 	h->recipe_is_old = false; /* it was made anew, for the variables of now */
+	rv_fresh_destroy(h->fresh);
+	h->fresh = NULL;
 	memcpy(h->listen_env, next.listen_env, sizeof(h->listen_env));
 }
 
