@@ -187,6 +187,14 @@ static uint32_t look_flags(const struct rv_slot *s)
 		(s->untold ? RV_LOOK_UNTOLD : 0u) | (s->recreating ? RV_LOOK_RECREATING : 0u);
 }
 
+/* While it waits, what it waits for; else whom its `why` is about, also when that is back. */
+static rv_id other_of(const struct rv_core *c, const struct rv_slot *s)
+{
+	rv_id culprit = s->state == RV_WAITING ? rv_ground_culprit(c, s) : s->other;
+
+	return culprit == RV_NO_ID && s->why == RV_WHY_DEPENDENCY ? s->other : culprit;
+}
+
 struct rv_look rv_core_look(const struct rv_core *c, rv_id id)
 {
 	const struct rv_slot *s = &rv_slots(c)[id];
@@ -194,7 +202,7 @@ struct rv_look rv_core_look(const struct rv_core *c, rv_id id)
 	return (struct rv_look){
 		.state = (enum rv_state)s->state,
 		.why = (enum rv_why)s->why,
-		.other = s->state == RV_WAITING ? rv_ground_culprit(c, s) : s->other,
+		.other = other_of(c, s),
 		.flags = look_flags(s),
 		.restarts = s->restarts,
 		.generation = s->generation,

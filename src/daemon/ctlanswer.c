@@ -2,8 +2,11 @@
 #include "daemon/control.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "daemon/capture.h"
 #include "daemon/ctlwaits.h"
 #include "wire/json.h"
@@ -28,6 +31,29 @@ static bool is_untouched(const struct rv_wait *w, const struct rv_entry *e, cons
 		(v->look.state == RV_READY || v->look.state == RV_UNHEALTHY);
 }
 
+/* What came in between: another request, or the end of reeve. False: nothing of that kind. */
+static bool explain_interference(const struct rv_wait *w, const struct rv_entry *e,
+	const struct rv_view *v, char *to, size_t size)
+{
+	struct rv_engine *g = w->conn->control->engine;
+	bool held = v->look.flags & RV_LOOK_HELD, changes = w->aim < RV_AIM_READY;
+	bool up = v->look.state == RV_STARTING || v->look.state == RV_READY ||
+		v->look.state == RV_UNHEALTHY;
+
+	if (e->outcome != RV_DONE_FAILED && e->outcome != RV_DONE_NOT_READY)
+		return false;
+	if (changes && w->aim != RV_AIM_STOP && held)
+		snprintf(to, size, "another request, of user %u, has stopped it meanwhile",
+			(unsigned)rv_engine_stopper(g, v->id));
+	else if (w->aim == RV_AIM_STOP && !held)
+		snprintf(to, size, "another request has started it again meanwhile");
+	else if (up && changes && rv_engine_closing(g))
+		snprintf(to, size, "reeve is shutting down");
+	else
+		return false;
+	return true;
+}
+
 static void explain(const struct rv_wait *w, const struct rv_entry *e, const struct rv_view *v,
 	char *to, size_t size)
 {
@@ -40,6 +66,11 @@ static void explain(const struct rv_wait *w, const struct rv_entry *e, const str
 	else if (v->look.state == RV_ADOPTED)
 		snprintf(to, size,
 			"reeve did not start it, and never signals what it did not start");
+	else if (explain_interference(w, e, v, to, size))
+		return;
+	else if (rv_engine_waits_for_resume(w->conn->control->engine, v->id))
+		snprintf(to, size, "it is paused, and not started before `reevectl resume %s`%s%s",
+			v->name, *why ? ": " : "", w->conn->admin && *v->detail ? v->detail : why);
 	else if (w->conn->admin && v->detail && *v->detail)
 		snprintf(to, size, "%s", v->detail);
 	else if (v->look.state == RV_WAITING && v->other)
@@ -50,6 +81,21 @@ static void explain(const struct rv_wait *w, const struct rv_entry *e, const str
 		snprintf(to, size, "nothing asked for it to run");
 	else
 		snprintf(to, size, "%s", why);
+}
+
+void rv_wait_note(struct rv_wait *w, struct rv_entry *e)
+{
+	struct rv_view v = rv_engine_look(w->conn->control->engine, e->id);
+	char why[1200];
+
+	if (w->aim == RV_AIM_RECREATE) /* that has words of its own, of what it was answered */
+		return;
+	free(e->said);
+	explain(w, e, &v, why, sizeof(why));
+	e->said = strdup(why);
+	e->state = v.look.state;
+	e->generation = v.look.generation;
+	e->pid = v.pid;
 }
 
 static void last_words(struct rv_engine *g, rv_id id, struct rv_buf *to)
@@ -97,8 +143,18 @@ static void put_entry(struct rv_wait *w, const struct rv_entry *e)
 
 	if (w->aim == RV_AIM_RECREATE)
 		rv_recreate_explain(w->conn->control->engine, e, &v, &loss, why, sizeof(why));
+	else if (e->said && e->state != v.look.state)
+		snprintf(why, sizeof(why), "%s; by now it is %s", e->said,
+			rv_state_name(v.look.state));
+	else if (e->said)
+		rv_text_cut(e->said, why, sizeof(why));
 	else
 		explain(w, e, &v, why, sizeof(why));
+	if (e->said) {
+		r.state = e->state;
+		r.generation = e->generation;
+		r.pid = e->pid;
+	}
 	r.loss = w->aim == RV_AIM_RECREATE ? &loss : NULL;
 	r.marks = marks_of(w, e, &v);
 	if (w->conn->admin && e->outcome == RV_DONE_FAILED && w->aim < RV_AIM_READY &&

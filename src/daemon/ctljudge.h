@@ -27,6 +27,10 @@ struct rv_entry {
 	unsigned answers; /* recreate: of its plugin, so far */
 	bool decided;
 	char *gone; /* the name that it had, once a reload has removed it */
+	char *said; /* decided and not good: why, as it was then; NULL: it is as it is now */
+	enum rv_state state; /* these three: as they were then */
+	uint64_t generation;
+	pid_t pid;
 	enum rv_rpc_outcome outcome;
 };
 

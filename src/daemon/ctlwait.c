@@ -24,8 +24,10 @@ static void forget(struct rv_wait *w)
 		at = &(*at)->next;
 	*at = w->next;
 	w->conn->waits--;
-	for (size_t i = 0; i < w->count; i++)
+	for (size_t i = 0; i < w->count; i++) {
 		free(w->entries[i].gone);
+		free(w->entries[i].said);
+	}
 	rv_buf_fini(&w->head);
 	free(w);
 }
@@ -74,6 +76,8 @@ static bool look_at(struct rv_wait *w)
 			continue;
 		}
 		e->decided = !rv_wait_is_of_sandbox(w) || e->outcome != RV_DONE_OK;
+		if (e->outcome != RV_DONE_OK && e->outcome != RV_DONE_YET)
+			rv_wait_note(w, e);
 		if (waits && e->outcome != RV_DONE_OK) {
 			/* a wait that cannot succeed ends; the others are told as they are */
 			for (i++; i < w->count; i++)

@@ -31,7 +31,9 @@ static inline bool rv_wait_is_of_sandbox(const struct rv_wait *w)
 struct rv_wait *rv_wait_create(struct rv_conn *c, const struct rv_request *r, enum rv_aim aim,
 	const rv_id *ids, size_t count);
 
-/* ctlanswer.c. Into the output of its connection; nothing for a notification. */
+/* ctlanswer.c. It is decided, and not good: keeps why, for others of the request may take longer. */
+void rv_wait_note(struct rv_wait *w, struct rv_entry *e);
+/* Into the output of its connection; nothing for a notification. */
 void rv_wait_answer(struct rv_wait *w);
 
 #endif

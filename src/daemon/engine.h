@@ -90,6 +90,8 @@ enum rv_presence rv_engine_presence(const struct rv_engine *g, rv_id id);
 enum rv_whole rv_engine_whole(const struct rv_engine *g);
 /* The core has digested all that was pushed, and a new plan. */
 bool rv_engine_is_settled(const struct rv_engine *g);
+/* Of its user; the slot is not vacant. */
+const struct rv_account *rv_engine_account(const struct rv_engine *g, rv_id id);
 rv_time rv_engine_started(const struct rv_engine *g);
 /* Written before watchers are told. */
 const struct rv_history *rv_engine_history(const struct rv_engine *g);
@@ -111,6 +113,9 @@ void rv_engine_give_drop(struct rv_engine *g, rv_id id);
 void rv_engine_give_none(struct rv_engine *g, rv_id id, enum rv_event_kind request);
 /* Whose request it is that it is stopped. */
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid);
+uid_t rv_engine_stopper(const struct rv_engine *g, rv_id id);
+/* It could start, and is paused. */
+bool rv_engine_waits_for_resume(const struct rv_engine *g, rv_id id);
 /* Whose report it is that it is lost: to be told in the turn in which its event is pushed. */
 void rv_engine_reported(struct rv_engine *g, rv_id id, uid_t uid);
 /* What was found out about such reports; NULL: nothing yet. Until the engine runs again. */

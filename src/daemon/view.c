@@ -101,6 +101,11 @@ const struct rv_envset *rv_engine_env(const struct rv_engine *g)
 	return g->world.set;
 }
 
+const struct rv_account *rv_engine_account(const struct rv_engine *g, rv_id id)
+{
+	return &g->hands[id].account;
+}
+
 rv_time rv_engine_started(const struct rv_engine *g)
 {
 	return g->began;
@@ -140,6 +145,17 @@ void rv_engine_reported(struct rv_engine *g, rv_id id, uid_t uid)
 void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 {
 	g->hands[id].stopped_by = uid;
+}
+
+uid_t rv_engine_stopper(const struct rv_engine *g, rv_id id)
+{
+	return g->hands[id].stopped_by;
+}
+
+bool rv_engine_waits_for_resume(const struct rv_engine *g, rv_id id)
+{
+	return (rv_core_look(g->core, id).flags & RV_LOOK_PAUSED) &&
+		rv_core_await(g->core, id).what == RV_AWAIT_RESUME;
 }
 
 void rv_engine_pause(struct rv_engine *g, rv_id id, bool paused, uid_t uid)

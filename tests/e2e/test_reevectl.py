@@ -556,3 +556,78 @@ def test_no_request_waits_longer_than_the_ceiling_and_a_shorter_one_is_not_lengt
     assert r.service("slow")["state"] == "starting", "its own time is not the ceiling's"
     assert "wait 300ms at most" in r.ctl("plan").stdout
     assert r.term() == 0
+
+
+def test_a_long_reason_is_cut_at_a_character_and_marked(reeve):
+    r = reeve("""
+services:
+  asked: {command: [/bin/sleep, "1000"], essential: false, ready: {exec: [/bin/sh, -c, 'printf x%(long)s >&2; exit 1'], timeout: 60s}}
+  ended: {command: [/bin/sh, -c, 'printf x%(long)s >&2; exit 1'], type: launcher, essential: false, ready: {tcp: "127.0.0.1:1"}}
+""" % {"long": "ä" * 400})
+    detail = until("what its check says", lambda: "xä" in r.service("asked").get("detail", "") and r.service("asked")["detail"])
+    assert detail.endswith("x" + "ä" * 149 + "…"), detail
+    r.wait_state("ended", "failed")
+    event = json.loads(r.ctl("--json", "events", "ended").stdout.splitlines()[-1])
+    assert "xäää" in event["detail"] and event["detail"].endswith("ä…") and len(event["detail"].encode()) in (198, 199), event
+    assert r.term() == 0
+
+
+def test_why_a_service_has_failed_is_told_as_it_was_then(reeve, tmp_path):
+    r = reeve("""
+services:
+  good: {command: [/bin/sh, -c, 'test -e %(dir)s/well || exit 3; echo >&3; exec sleep 1000'], ready: {fd: 3}, startup: disabled}
+  slow: {command: [/bin/sleep, "1000"], ready: {exec: [/usr/bin/test, -e, %(dir)s/slow]}, startup: disabled}
+""" % {"dir": tmp_path})
+    r.wait_ready()
+    both = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "start", "good", "slow"], env=r.env, stderr=subprocess.PIPE, text=True)
+    r.wait_state("good", "failed")
+    r.wait_state("slow", "starting")
+    (tmp_path / "well").write_text("")
+    assert r.ctl("start", "good").returncode == 0
+    (tmp_path / "slow").write_text("")
+    said = both.communicate(timeout=30 * harness.SLACK)[1]
+    assert both.returncode == 1 and "cannot start good: failed: exited with 3 before it was ready; by now it is ready\n" in said, said
+    assert r.term() == 0
+
+
+def test_what_another_request_has_prevented_is_told_as_that(reeve, tmp_path):
+    r = reeve("""
+services:
+  web:
+    command: [/bin/sh, -c, 'rm -f %(dir)s/end; echo >&3; while test ! -e %(dir)s/end; do sleep 0.05; done']
+    ready: {fd: 3}
+    stop: {steps: [{signal: CONT, timeout: 60s}]}
+""" % {"dir": tmp_path})
+    r.wait_ready()
+
+    def interfere(verb, other):
+        """What `verb` is answered when `other` comes while it is at work."""
+        with subprocess.Popen([harness.REEVECTL, "-s", r.socket, verb, "web"], env=r.env, stderr=subprocess.PIPE, text=True) as asked:
+            r.wait_state("web", "stopping")
+            assert r.ctl(other, "web", "--no-wait").returncode == 0
+            (tmp_path / "end").write_text("")
+            said = asked.communicate(timeout=30 * harness.SLACK)[1]
+        assert asked.returncode == 1, said
+        return said
+
+    assert interfere("stop", "start").endswith(": another request has started it again meanwhile\n")
+    r.wait_state("web", "ready")
+    assert ": another request, of user %d, has stopped it meanwhile\n" % os.getuid() in interfere("restart", "stop")
+    assert r.term() == 0
+
+
+def test_one_that_waits_for_a_resume_is_told_so_with_what_it_has_lost(reeve):
+    r = reeve("""
+services:
+  below: {command: [/bin/sleep, "1000"], restart: {delay: 1ms}}
+  web: {command: [/bin/sleep, "1000"], needs: [below]}
+""")
+    r.wait_ready()
+    assert r.ctl("pause", "web").returncode == 0
+    os.kill(r.service("below")["pid"], signal.SIGKILL)
+    until("below to be back and web to wait",
+          lambda: (r.service("below")["generation"], r.service("below")["state"], r.service("web")["state"]) == (2, "ready", "waiting"))
+    said = r.ctl("wait", "web", "-t", "300ms")
+    assert said.returncode == 6, said
+    assert said.stderr.endswith("still waiting: it is paused, and not started before `reevectl resume web`: dependency lost: below\n"), said
+    assert r.term() == 0

@@ -287,6 +287,25 @@ void rv_engine_stopped_by(struct rv_engine *g, rv_id id, uid_t uid)
 	g->stopped_by[id] = uid;
 }
 
+uid_t rv_engine_stopper(const struct rv_engine *g, rv_id id)
+{
+	return g->stopped_by[id];
+}
+
+bool rv_engine_waits_for_resume(const struct rv_engine *g, rv_id id)
+{
+	(void)g, (void)id;
+	return false;
+}
+
+const struct rv_account *rv_engine_account(const struct rv_engine *g, rv_id id)
+{
+	static const struct rv_account none;
+
+	(void)g, (void)id;
+	return &none;
+}
+
 /* What is done about other variables is tested with a real engine. */
 bool rv_env_change(struct rv_engine *g, struct rv_variables *variables, bool replace,
 	rv_time within, rv_env_done *done, void *arg, struct rv_err *e)
