@@ -6,7 +6,9 @@
 #include "daemon/ctl.h"
 #include "daemon/envchange.h"
 #include "daemon/envset.h"
+#include "daemon/lifeenv.h"
 #include "daemon/say.h"
+#include "sys/clock.h"
 #include "wire/json.h"
 
 #define PRESET_TIMEOUT (60 * RV_SEC)
@@ -18,7 +20,8 @@ struct rv_envask {
 	uid_t uid;
 	struct rv_request request; /* id, quiet, replace; the rest is not kept */
 	struct rv_variables variables;
-	rv_time within;
+	rv_time until; /* its time runs from when it came, also while others are worked off */
+	ev_timer turn; /* then its turn has to have come */
 };
 
 /* --- a change --------------------------------------------------------------------------------- */
@@ -58,6 +61,7 @@ static void put_done(struct rv_conn *c, const struct rv_request *r, const struct
 
 static void forget(struct rv_envask *a)
 {
+	ev_timer_stop(a->control->loop, &a->turn);
 	if (a->conn)
 		a->conn->waits--;
 	rv_variables_fini(&a->variables);
@@ -121,11 +125,13 @@ static void begin(struct rv_control *k)
 		struct rv_conn *c = a->conn;
 		size_t before = c ? c->output.len : 0;
 		bool quiet = a->request.quiet;
+		rv_time left = a->until - rv_now();
 		struct rv_err e;
 
+		ev_timer_stop(k->loop, &a->turn);
 		say_begun(a);
-		if (rv_env_change(k->engine, &a->variables, a->request.replace, a->within, on_done,
-			    k, &e))
+		if (rv_env_change(k->engine, &a->variables, a->request.replace,
+			    left > RV_MS ? left : RV_MS, on_done, k, &e))
 			return;
 		k->env_asks = a->next;
 		if (c)
@@ -136,12 +142,33 @@ static void begin(struct rv_control *k)
 	}
 }
 
+static void on_late(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct rv_envask *a = w->data, **at = &a->control->env_asks;
+	struct rv_conn *c = a->conn;
+	size_t before = c->output.len;
+	bool quiet = a->request.quiet;
+
+	(void)loop;
+	(void)events;
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	rv_verb_error(c, &a->request, RV_RPC_TIMEOUT,
+		"another change is still under way: the turn of this one has not come, and it has "
+		"done nothing");
+	forget(a);
+	answered(c, before, quiet);
+}
+
 static void change(struct rv_conn *c, struct rv_request *r)
 {
 	struct rv_control *k = c->control;
 	struct rv_envask *a = c->waits < RV_CONN_WAITS_MAX ? calloc(1, sizeof(*a)) : NULL;
 	struct rv_envask **at = &k->env_asks;
 	rv_time most = rv_wait_ceiling(k), within = r->has_timeout ? r->timeout : PRESET_TIMEOUT;
+
+	within = within < most ? within : most;
 
 	if (!a) {
 		rv_verb_error(c, r, RV_RPC_REFUSED, "too many requests wait on this connection");
@@ -150,7 +177,7 @@ static void change(struct rv_conn *c, struct rv_request *r)
 	*a = (struct rv_envask){.control = k,
 		.conn = c,
 		.uid = c->uid,
-		.within = within < most ? within : most,
+		.until = rv_now() + within,
 		.variables = *r->variables};
 	*r->variables = (struct rv_variables){0};
 	memcpy(a->request.id, r->id, sizeof(r->id));
@@ -160,6 +187,10 @@ static void change(struct rv_conn *c, struct rv_request *r)
 	while (*at)
 		at = &(*at)->next;
 	*at = a;
+	ev_now_update(k->loop);
+	ev_timer_init(&a->turn, on_late, (double)within / 1e9, 0.);
+	a->turn.data = a;
+	ev_timer_start(k->loop, &a->turn);
 	begin(k);
 }
 
@@ -254,18 +285,26 @@ static const char *source_of(const struct rv_envset *set, const struct rv_conf *
 	return i < all->recipe ? "plugin" : "service";
 }
 
-/* What its next start has; what is added there (LISTEN_*, the account's) is not. */
+/* What its next start has, but for LISTEN_* and the mark. */
 static void put_service(const struct rv_engine *g, rv_id id, struct list *l)
 {
 	const struct rv_conf *conf = rv_engine_conf(g);
 	const struct rv_service *s = &conf->services[id];
 	const struct rv_envset *set = rv_engine_env(g);
 	struct rv_arena arena = {0};
-	struct rv_environ all;
+	struct rv_environ all = {0};
+	const char *const *list = NULL;
+	size_t weak, n = 0;
 
-	rv_conf_environ(s, rv_envset_list(set), &arena, &all);
-	for (size_t i = 0; all.list && all.list[i]; i++)
-		put(l, all.list[i], source_of(set, conf, &all, i));
+	if (rv_conf_environ(s, rv_envset_list(set), &arena, &all))
+		list = rv_lifeenv_base(
+			s, rv_engine_account(g, id), rv_envset_list(set), &arena, &weak);
+	while (all.list && all.list[n])
+		n++;
+	for (size_t i = 0; list && list[i]; i++)
+		put(l, list[i],
+			i < n && list[i] == all.list[i] ? source_of(set, conf, &all, i)
+							: "account");
 	rv_arena_fini(&arena);
 }
 

@@ -531,6 +531,20 @@ def test_names_and_sources_are_listed_and_values_only_on_demand_and_in_no_log(re
 
 
 @pytest.mark.root
+def test_what_its_account_brings_is_listed_too(reeve, tmp_path):
+    r = reeve("""
+services:
+  a: {command: [/bin/sh, -c, 'env > %s/env; exec sleep 1000'], user: "%d", environment: {SHELL: /bin/mine}}
+""" % (tmp_path, os.getuid()), env={"LOGNAME": "somebody"})
+    r.wait_ready()
+    got = {v["name"]: v for v in json.loads(r.ctl("--json", "env", "--show-values", "a").stdout)["variables"]}
+    its = harness.until("its environment", lambda: dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines()
+                                                        if "=" in line) if (tmp_path / "env").exists() else None)
+    for name in ("HOME", "USER", "LOGNAME"):
+        assert (got[name]["source"], got[name]["value"]) == ("account", its[name]), name
+    assert (got["SHELL"]["source"], got["SHELL"]["value"]) == ("service", "/bin/mine")
+
+
 def test_the_environment_is_the_admins(reeve, tmp_path):
     s = Stage(reeve, tmp_path, {"A": "1"}, "reeve: {control: {mode: '0666'}}\n")
     for d in (s.r.dir, s.r.run):
