@@ -16,6 +16,24 @@ static void print_visible(const char *text)
 	rv_buf_fini(&safe);
 }
 
+/* What is of no single service. */
+static void print_of_all(const cJSON *e)
+{
+	const char *event = rv_field_text(e, "event"), *detail = rv_field_text(e, "detail");
+
+	if (!strcmp(event, "reloaded"))
+		printf("the configuration was reloaded");
+	else if (!strcmp(event, "environment"))
+		printf("the environment was changed");
+	else if (!strcmp(event, "environment-failed"))
+		printf("the environment was not changed");
+	else
+		printf("the boot is %s", rv_field_text(e, "boot"));
+	printf("%s", *detail ? ": " : "");
+	print_visible(detail);
+	putchar('\n');
+}
+
 /* "21:30:01.123 web ready, generation 3, pid 812: ..." */
 static void print_event(const cJSON *e)
 {
@@ -24,12 +42,8 @@ static void print_event(const cJSON *e)
 	const char *clock = strchr(time, 'T');
 
 	printf("%.12s ", clock ? clock + 1 : time);
-	if (!strcmp(rv_field_text(e, "event"), "boot")) {
-		printf("the boot is %s\n", rv_field_text(e, "boot"));
-		return;
-	}
-	if (!strcmp(rv_field_text(e, "event"), "reloaded")) {
-		printf("the configuration was reloaded\n");
+	if (!rv_field(e, "name")) {
+		print_of_all(e);
 		return;
 	}
 	printf("%s %s", rv_field_text(e, "name"),

@@ -34,7 +34,8 @@ static void put_event(struct rv_conn *c, uint64_t number)
 	struct rv_engine *g = c->control->engine;
 	const struct rv_happening *n = rv_history_get(rv_engine_history(g), number);
 	static const char *const words[] = {/* by enum rv_happened */
-		NULL, "paused", "resumed", "reloaded", "alive", "unclear", "lost"};
+		NULL, "paused", "resumed", "reloaded", "environment", "environment-failed", "alive",
+		"unclear", "lost"};
 	const char *name = n->id < rv_engine_slots(g) ? rv_engine_name(g, n->id) : NULL;
 	struct rv_rpc_event e = {.number = number,
 		.word = words[n->word],

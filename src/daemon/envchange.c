@@ -7,6 +7,7 @@
 #include "daemon/envset.h"
 #include "daemon/envstep.h"
 #include "daemon/pump.h"
+#include "base/text.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
 
@@ -57,6 +58,35 @@ static void destroy(struct rv_envchange *c)
 	free(c);
 }
 
+/* Names, and what became of it; never a value. Cut when it is long, so what there is most of comes last. */
+static void remember(
+	struct rv_engine *g, const struct rv_envchange *c, const struct rv_envdone *how)
+{
+	struct rv_happening *n = rv_history_add(&g->history);
+	struct rv_buf detail = {0};
+
+	if (!n)
+		return;
+	if (how->done) {
+		if (*how->told)
+			rv_buf_fmt(&detail, "told: %s; ", how->told);
+		if (*how->renewed)
+			rv_buf_fmt(&detail, "restarted: %s; ", how->renewed);
+		rv_buf_str(&detail, c->replace ? "all there is: " : "set: ");
+	}
+	rv_buf_fmt(&detail, "%s%s%s", c->wanted.len ? rv_buf_text(&c->wanted) : "none",
+		how->done ? "" : ": ", how->why);
+	*n = (struct rv_happening){.at = rv_now(),
+		.id = RV_NO_ID,
+		.other = RV_NO_ID,
+		.exit = RV_EXIT_UNKNOWN,
+		.boot = (uint8_t)rv_core_boot(g->core),
+		.word = how->done ? RV_HAPPENED_ENVIRONMENT : RV_HAPPENED_ENVIRONMENT_FAILED};
+	rv_text_cut(rv_buf_text(&detail), n->detail, sizeof(n->detail));
+	rv_buf_fini(&detail);
+	rv_pump_notify(g, RV_NO_ID);
+}
+
 void rv_env_finish(struct rv_engine *g)
 {
 	struct rv_envchange *c = g->change;
@@ -81,6 +111,7 @@ void rv_env_finish(struct rv_engine *g)
 	g->change = NULL; /* the next one may begin from inside */
 	if (!done)
 		rv_say(RV_ERROR, NULL, "the environment was not changed: %s", how.why);
+	remember(g, c, &how);
 	if (c->done)
 		c->done(c->arg, &how);
 	rv_buf_fini(&kept);

@@ -17,6 +17,9 @@ enum rv_happened {
 	RV_HAPPENED_PAUSED,
 	RV_HAPPENED_RESUMED,
 	RV_HAPPENED_RELOADED,
+	/* the sandbox's variables are others; a change of them was taken back */
+	RV_HAPPENED_ENVIRONMENT,
+	RV_HAPPENED_ENVIRONMENT_FAILED,
 	/* whether it is lost, as its plugin says */
 	RV_HAPPENED_ALIVE,
 	RV_HAPPENED_UNCLEAR,

@@ -304,6 +304,8 @@ void rv_rpc_put_event(struct rv_buf *to, const struct rv_rpc_event *e)
 		RV_JSON_STR(to, "event", e->word ? e->word : "boot");
 		RV_JSON_LIT(to, ",\"boot\":");
 		rv_json_str(to, e->boot);
+		if (e->detail && *e->detail)
+			RV_JSON_STR(to, "detail", e->detail);
 		RV_JSON_LIT(to, "}");
 		return;
 	}

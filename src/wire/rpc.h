@@ -179,7 +179,7 @@ void rv_rpc_put_cause(struct rv_buf *to, const struct rv_rpc_cause *c);
 /* Something that happened: a state was entered, unless `word` says otherwise. */
 struct rv_rpc_event {
 	const char *
-		word; /* "paused", "lost", ...: the state is as it was; NULL: "state"; "reloaded": of no service */
+		word; /* "paused", "lost", ...: the state is as it was; NULL: "state"; "reloaded", "environment": of no service */
 	uint64_t number;
 	int64_t wall; /* ns since 1970, UTC */
 	rv_time at; /* since reeve began */

@@ -379,6 +379,71 @@ def test_changes_at_the_same_time_come_one_after_the_other(reeve, tmp_path):
     assert [len(names) for _, names in s.told()] == list(range(1, 10))
 
 
+def test_the_time_of_a_change_runs_while_others_have_their_turn(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": "1"})
+    s.order("hang")
+    first = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2"], env=s.r.env, stdout=subprocess.PIPE, text=True)
+    harness.until("it to be told", lambda: s.told()[-1][1] == {"A": "2"})
+    got = s.set("B=3", "--timeout", "300ms")
+    assert got.returncode == 6 and "the turn of this one has not come, and it has done nothing" in got.stderr, got
+    assert first.poll() is None
+    s.order("")
+    assert "told: taker" in first.communicate(timeout=30 * harness.SLACK)[0]
+    assert s.set("C=4").returncode == 0 and s.told()[-1][1] == {"A": "2", "C": "4"}
+
+
+def happenings(r):
+    """(event, detail) of all that is of no single service."""
+    lines = map(json.loads, r.ctl("--json", "events", "-n", "all").stdout.splitlines())
+    return [(e["event"], e.get("detail")) for e in lines if "name" not in e]
+
+
+def test_changes_are_events_that_name_whom_and_what_and_no_value(reeve, tmp_path):
+    s = Stage(reeve, tmp_path, {"A": MARKER}, PLAIN % ("restart", ""))
+    with subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "events", "-f", "-n", "all"], env=s.r.env, stdout=subprocess.PIPE, text=True) as follower:
+        try:
+            assert s.set("A=%s-2" % MARKER, "B=2").returncode == 0
+            line = next(line for line in follower.stdout if "environment was" in line)
+        finally:
+            follower.terminate()
+    assert line[13:] == "the environment was changed: told: taker; restarted: plain; set: A, B\n", line
+    s.order("refuse")
+    assert s.set("A=" + MARKER, "C=2").returncode == 1
+    s.order("")
+    assert s.set("--replace", "C=3").returncode == 0
+    got = happenings(s.r)
+    assert [event for event, _ in got] == ["boot", "environment", "environment-failed", "environment"]
+    assert got[0][1] is None and got[1][1] == "told: taker; restarted: plain; set: A, B"
+    assert got[2][1].startswith("A, C: taker: it does not want A=***"), got
+    assert got[3][1] == "told: taker; restarted: plain; all there is: C"
+    assert MARKER not in s.r.ctl("events", "-n", "all").stdout
+
+
+def test_how_a_service_is_started_is_asked_once_for_each_set_of_variables(reeve, tmp_path):
+    os.makedirs(tmp_path / "plugins")
+    os.symlink(os.path.join(TEST_PLUGINS, "moody.so"), tmp_path / "plugins" / "moody.so")
+    s = Stage(reeve, tmp_path, {"FLAVOUR": "old"}, "  moody: {plugin: moody, command: [/bin/sleep, '1000'], options: {trace: %s/trace}}\n" % tmp_path)
+
+    def starts():
+        return s.read("trace").splitlines().count("start")
+
+    def restarted(n):
+        for _ in range(n):
+            assert s.r.ctl("restart", "moody", "taker").returncode == 0
+            tastes.append(s.environ("taker")["TASTES_OF"])
+        return starts()
+
+    tastes = []
+    assert restarted(2) == 0, "it is known from the rehearsal"
+    assert s.set("FLAVOUR=new").returncode == 0
+    assert restarted(3) == 1
+    assert s.set("FLAVOUR=newer").returncode == 0
+    assert restarted(2) == 2
+    assert s.r.ctl("reload").returncode == 0
+    assert restarted(2) == 2, "it was rehearsed again"
+    assert tastes == ["old"] * 2 + ["new"] * 3 + ["newer"] * 4
+
+
 def test_what_is_wrong_is_refused_before_anybody_is_told(reeve, tmp_path):
     s = Stage(reeve, tmp_path, {"A": "1"})
     before = s.read("told")
@@ -435,7 +500,7 @@ def test_an_end_while_it_is_told_is_a_refusal(reeve, tmp_path):
 def test_who_ends_on_the_way_back_is_given_the_former_ones_at_its_next_start(reeve, tmp_path, end):
     s = Stage(reeve, tmp_path, {"A": "1"})
     s.order("hang")
-    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", "200ms"], env=s.r.env,
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", "1s"], env=s.r.env,
                               stderr=subprocess.PIPE, text=True)
     harness.until("it to be told what was before", lambda: [names for _, names in s.told()] == [{"A": "1"}, {"A": "2"}, {"A": "1"}])
     if end == "killed":
@@ -538,8 +603,13 @@ services:
 """ % (tmp_path, os.getuid()), env={"LOGNAME": "somebody"})
     r.wait_ready()
     got = {v["name"]: v for v in json.loads(r.ctl("--json", "env", "--show-values", "a").stdout)["variables"]}
-    its = harness.until("its environment", lambda: dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines()
-                                                        if "=" in line) if (tmp_path / "env").exists() else None)
+
+    def its_environment():
+        text = (tmp_path / "env").read_text() if (tmp_path / "env").exists() else ""
+        found = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+        return found if {"HOME", "USER", "LOGNAME"} <= found.keys() else None
+
+    its = harness.until("its environment", its_environment)
     for name in ("HOME", "USER", "LOGNAME"):
         assert (got[name]["source"], got[name]["value"]) == ("account", its[name]), name
     assert (got["SHELL"]["source"], got["SHELL"]["value"]) == ("service", "/bin/mine")
