@@ -27,7 +27,13 @@ int rv_fault_tell(const struct rv_fault *f, bool json)
 {
 	struct rv_buf line = {0};
 
-	fprintf(stderr, "reevectl: %s%s\n", f->text, f->retry_safe ? " (safe to retry)" : "");
+	fprintf(stderr, "reevectl: %s", f->text);
+	if (f->retry_safe && f->generation)
+		fprintf(stderr, " (safe to retry, with --generation %lld)",
+			(long long)f->generation);
+	else if (f->retry_safe)
+		fputs(" (safe to retry)", stderr);
+	fputc('\n', stderr);
 	if (!json)
 		return f->status;
 	RV_JSON_LIT(&line, "{\"error\":{\"class\":");

@@ -217,6 +217,8 @@ static void status(struct rv_conn *c, const struct rv_request *r)
 
 bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id)
 {
+	static const char fresh[] = "; another life began with fresh state, so what was prepared "
+				    "in the former has to be prepared again";
 	struct rv_look look = rv_engine_glance(c->control->engine, id);
 	struct rv_rpc_error e;
 
@@ -228,7 +230,7 @@ bool rv_verb_is_stale(struct rv_conn *c, const struct rv_request *r, rv_id id)
 	rv_rpc_fail(&e, RV_RPC_STALE,
 		"%s: generation %llu is not the present one (%llu): nothing was done%s",
 		r->names[0], (unsigned long long)r->generation, (unsigned long long)look.generation,
-		r->generation < look.generation ? "; " RV_FRESH_NOTICE : "");
+		r->generation < look.generation ? fresh : "");
 	e.present = look.generation;
 	rv_rpc_put_error(&c->output, r->id, &e, NULL, 0);
 	return true;

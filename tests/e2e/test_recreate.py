@@ -252,7 +252,7 @@ def test_a_request_for_an_earlier_life_is_stale_and_does_nothing(mortal, verb):
     assert (now["generation"], now["pid"], now["state"]) == (2, before["pid"], "ready") and "paused" not in now
     assert r.starts() == 2 and r.asked() == ["1\n"]
     told = r.ctl(*verb, "--generation", "1")
-    assert told.returncode == 8 and told.stderr.endswith("(safe to retry)\n")
+    assert told.returncode == 8 and told.stderr.endswith("prepared again (safe to retry, with --generation 2)\n")
     assert r.term() == 0
 
 
