@@ -89,7 +89,8 @@ enum rv_event_kind {
 	RV_EV_FOUND, /* verdict of the FIND in flight; OK: the life has a main process again */
 	RV_EV_EXITED, /* the main process ended: exit */
 	RV_EV_GONE, /* nothing of the life is left (always after EXITED) */
-	RV_EV_PROVED, /* verdict of the PROBE in flight; OK may also come unasked (passive) */
+	/* verdict of the PROBE in flight; OK may also come unasked (passive); of one that is adopted RETRY: it could not be asked */
+	RV_EV_PROVED,
 	RV_EV_HEALTH, /* verdict of the HEALTH in flight; RETRY: neither good nor bad, it could not be asked */
 	RV_EV_HOOK_DONE, /* hook and verdict */
 	/* words of the life itself (sd_notify) */

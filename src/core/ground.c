@@ -274,6 +274,13 @@ static void blame(const struct rv_turn *t, const struct rv_slot *s)
 	c->first_why = on->why;
 }
 
+/* The boot waits for what is at work, not for the delay of one that it can do without, nor for who waits for that. */
+static bool is_put_off(const struct rv_turn *t, const struct rv_slot *s, enum rv_footing ground)
+{
+	return !rv_node_of(t->c, s)->essential && !RV_FAULT(57) &&
+		((s->state == RV_BACKOFF && s->rests) || rv_is_frozen(s) || ground != RV_FOOT_FIRM);
+}
+
 static enum rv_tally tally_of(const struct rv_turn *t, const struct rv_slot *s)
 {
 	enum rv_footing ground;
@@ -289,7 +296,9 @@ static enum rv_tally tally_of(const struct rv_turn *t, const struct rv_slot *s)
 	ground = rv_ground_of(s);
 	if (ground == RV_FOOT_FAILED)
 		blame(t, s);
-	return ground == RV_FOOT_FAILED || ground == RV_FOOT_HELD ? RV_TALLY_BAD : RV_TALLY_PENDING;
+	return ground == RV_FOOT_FAILED || ground == RV_FOOT_HELD || is_put_off(t, s, ground)
+		? RV_TALLY_BAD
+		: RV_TALLY_PENDING;
 }
 
 static void tally(const struct rv_turn *t, struct rv_slot *s)

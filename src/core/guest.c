@@ -79,12 +79,13 @@ static void proved(const struct rv_turn *t, struct rv_slot *s)
 {
 	if (s->ask != RV_ASK_PROBE)
 		return;
-	if (s->proved == RV_OK) {
-		s->bad_health = 0;
-		schedule(t, s);
-	} else {
+	if (s->proved == RV_FAIL) {
 		bad(t, s);
+		return;
 	}
+	if (s->proved == RV_OK)
+		s->bad_health = 0; /* RETRY: it could not be asked, which says nothing of it */
+	schedule(t, s);
 }
 
 static void due(const struct rv_turn *t, struct rv_slot *s)

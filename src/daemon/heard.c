@@ -114,6 +114,9 @@ static void guest_probed(
 {
 	rv_id id = h->service->id;
 
+	if (rv_core_look(g->core, id).state == RV_ADOPTED && v == RV_RETRY &&
+		!(h->prober && rv_prober_unsure(h->prober)))
+		v = RV_FAIL;
 	if (v == RV_OK)
 		rv_hands_note(&h->probe_why, "%s", "");
 	else

@@ -252,6 +252,20 @@ services:
     assert r.term() == 0
 
 
+def test_the_boot_does_not_wait_for_the_delay_of_what_is_optional(reeve):
+    r = reeve("""
+reeve: {boot-timeout: 10m}
+services:
+  a: {command: [/bin/sleep, "1000"]}
+  b: {command: [/bin/false], ready: {file: /nonexistent}, essential: false, start-attempts: 3, restart: {delay: 5m, max-delay: 5m}}
+  c: {command: [/bin/sleep, "1000"], essential: false, needs: [b]}
+""")
+    got = r.ctl("wait", "--ready", "--timeout", "30s")
+    assert got.returncode == 0 and "the sandbox is ready, but degraded: without b, c" in got.stderr, got
+    assert r.service("b")["state"] == "backoff" and r.service("c")["state"] == "waiting"
+    assert r.term() == 0
+
+
 def test_a_task_must_finish_before_what_needs_it_starts(reeve):
     r = reeve("""
 services:

@@ -196,6 +196,35 @@ static void law_pause(struct sim *s, rv_id id)
 	r->swings = r->tellings = 0;
 }
 
+/* All that the boot lacks is put off, and can be done without. */
+static bool waits_in_vain(const struct sim *s)
+{
+	if (s->fast->boot(s->core) != RV_BOOT_UNDER_WAY || s->closing_since || s->reloading)
+		return false;
+	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
+		const struct rv_node *n = &s->graph->node[id];
+		struct rv_look l = law_look(s, id);
+		bool put_off = l.state == RV_BACKOFF || l.state == RV_WAITING;
+
+		if (l.state == RV_STOPPING || l.state == RV_KILLING)
+			return false; /* what stands below it may have to leave, too */
+		if (n->present && (l.flags & RV_LOOK_NEEDED) && l.state != RV_READY &&
+			(n->essential || !put_off))
+			return false;
+	}
+	return true;
+}
+
+static void law_boot_waits(struct sim *s)
+{
+	if (!waits_in_vain(s))
+		s->in_vain_since = 0;
+	else if (!s->in_vain_since)
+		s->in_vain_since = s->now; /* a life that an order has replaced waits a moment */
+	else if (s->now > s->in_vain_since + RV_SEC)
+		convict(s, "the boot waits for what it can do without");
+}
+
 void law_settled(struct sim *s)
 {
 	if (!s->closing_since && s->fast->closing(s->core))
@@ -203,6 +232,7 @@ void law_settled(struct sim *s)
 	law_permits(s);
 	if (!s->over)
 		law_need(s);
+	law_boot_waits(s);
 	for (rv_id id = 0; id < s->graph->plan.nodes; id++) {
 		if (!s->graph->node[id].present)
 			continue;

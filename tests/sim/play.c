@@ -296,7 +296,7 @@ static void reset(struct sim *s, const struct plot *plot)
 	s->turn = 1;
 	s->honest = s->reloading = s->over = s->failed = s->informs = false;
 	s->end_of_turns = 0;
-	s->closing_since = s->honest_since = 0;
+	s->closing_since = s->honest_since = s->in_vain_since = 0;
 	s->boots = 0;
 	s->pending_count = 0;
 	memset(s->truth, 0, sizeof(s->truth));

@@ -67,6 +67,7 @@ static const char *const faults[] = {
 	[54] = "bad health replaces what nobody knows to be lost",
 	[55] = "a replacement is published though it is paused",
 	[56] = "a replacement goes on that a reload has forbidden",
+	[57] = "the boot waits for the delay of what it can do without",
 };
 #define FAULTS		(sizeof(faults) / sizeof(*faults))
 #define FAULT_SCHEDULES 20000

@@ -90,7 +90,7 @@ struct sim {
 	bool honest, reloading, over, trace;
 	bool informs; /* the sandbox has variables */
 	uint64_t end_of_turns;
-	rv_time closing_since, honest_since;
+	rv_time closing_since, honest_since, in_vain_since;
 	struct truth truth[GRAPH_NODES];
 	struct record record[GRAPH_NODES];
 	int boots;
