@@ -49,6 +49,22 @@ static void check_proof(const struct rv_whole *w, struct rv_complaints *c)
 	}
 }
 
+/* reeve holds the port, so nobody is ever refused there: what only its plugin may find lost never is while it lives. */
+static void check_loss(const struct rv_whole *w, struct rv_complaints *c)
+{
+	for (size_t i = 0; i < w->detail_count; i++) {
+		const struct rv_detail *d = &w->details[i];
+
+		if (d->node.recreate && d->health && d->node.health_restarts && d->s.listen_count)
+			rv_complain_softly(c, d->health->at,
+				"service '%s' is not restarted for bad health: with recreate only "
+				"its plugin can tell that it is lost, and with listen it never "
+				"does while its process lives; leave recreate out, and health "
+				"restarts it",
+				d->s.name);
+	}
+}
+
 /* Of a task its end is all that is asked. Not an error: such files did what a task does. */
 static void check_tasks(const struct rv_whole *w, struct rv_complaints *c)
 {
@@ -70,4 +86,5 @@ void rv_advice_give(struct rv_whole *w, struct rv_complaints *c)
 	check_essential(w, c);
 	check_proof(w, c);
 	check_tasks(w, c);
+	check_loss(w, c);
 }

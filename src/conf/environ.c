@@ -118,7 +118,9 @@ static const char *const *read_file(struct rv_read *r, const char *path, struct 
 		goto out;
 	}
 	list = rv_arena_array(r->arena, lines + 1, sizeof(*list));
-	line = bytes.data;
+	/* editors of other systems put a byte order mark in front: it is part of no name */
+	line = bytes.len >= 3 && !memcmp(bytes.data, "\xef\xbb\xbf", 3) ? bytes.data + 3
+									: bytes.data;
 	for (uint32_t number = 1; list && line; number++, line = end) {
 		const char *text = NULL, *entry;
 

@@ -95,11 +95,13 @@ static uint64_t digest(const struct rv_detail *d)
 	h = hash_environment(h, s->env);
 	h = hash_text(hash_text(h, s->user), s->group);
 	h = hash_list(h, s->groups);
-	h = mix(mix(h, s->has_umask), s->umask);
+	h = mix(h, s->has_umask ? s->umask : 022);
 	for (size_t i = 0; i < s->limit_count; i++)
 		h = mix(mix(mix(h, (uint64_t)s->limits[i].resource), s->limits[i].soft),
 			s->limits[i].hard);
-	h = hash_text(h, s->working_dir);
+	h = hash_text(h,
+		s->working_dir ? s->working_dir
+			       : "/"); /* a default that is written out is no change */
 	for (size_t i = 0; i < s->port_count; i++)
 		h = mix(h, s->ports[i]);
 	for (size_t i = 0; i < s->listen_count; i++)

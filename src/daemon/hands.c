@@ -105,6 +105,8 @@ bool rv_hands_open(
 	*h = (struct rv_hands){.service = s, .facts.exit = RV_EXIT_UNKNOWN};
 	if (!rv_hands_context(h, w, e) || !open_listeners(h, w, e))
 		return false;
+	if (!rv_ident_can_signal(&h->context.who))
+		rv_say(RV_WARN, s->name, RV_CANNOT_SIGNAL, s->user);
 	if (w->holds && s->port_count)
 		h->keep = rv_portkeep_create(s->ports, s->port_count);
 	h->capture = rv_capture_open(w->loop, &s->log, s->name, e);

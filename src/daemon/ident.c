@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -246,4 +248,14 @@ bool rv_ident_owner(const char *user, const char *group, uid_t *uid, gid_t *gid,
 		*uid = u.uid;
 	}
 	return !group || find_group(group, gid, e);
+}
+
+bool rv_ident_can_signal(const struct rv_ident *who)
+{
+	struct __user_cap_header_struct about = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	if (!who->set_uid || who->uid == geteuid() || who->uid == getuid())
+		return true;
+	return syscall(SYS_capget, &about, has) || (has[0].effective & (1u << CAP_KILL));
 }

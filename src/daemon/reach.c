@@ -1,4 +1,5 @@
 /* What may be done to a life, and asked about it: see reap.h. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,7 +114,10 @@ void rv_reaper_name(struct rv_reaper *r, rv_id id, struct rv_buf *to)
 			continue;
 		rv_buf_fmt(to, "%s%d (", first ? "" : ", ", (int)p.pid);
 		rv_text_visible(to, p.command, strlen(p.command));
-		rv_buf_str(to, ")");
+		rv_buf_str(to,
+			kill(p.pid, 0) && errno == EPERM
+				? "; reeve may not signal it, for want of CAP_KILL)"
+				: ")");
 		first = false;
 	}
 	rv_pids_fini(&list);

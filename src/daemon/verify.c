@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon/guise.h"
@@ -338,6 +339,8 @@ static void check_as_service(struct verifying *v, struct rv_arena *arena)
 			"on its groups is not permitted here");
 	else if (account.who.set_uid)
 		snprintf(as, sizeof(as), " as user %s", s->user);
+	if (!rv_ident_can_signal(&account.who))
+		tell(v, true, s->user_at.line ? s->user_at : s->at, RV_CANNOT_SIGNAL, s->user);
 	v->as = as;
 	if (argv)
 		check_command(v, argv);
@@ -364,6 +367,13 @@ static void check_reeve(const struct verifying *v, const struct rv_conf *conf, c
 			sizeof(socket))
 		tell_unmade(v, conf->runtime_dir_at, "runtime-dir", conf->runtime_dir,
 			may_make(socket));
+	if (conf->runtime_dir &&
+		(size_t)snprintf(socket, sizeof(socket), "%s/control.sock", conf->runtime_dir) >=
+			sizeof(((struct sockaddr_un *)0)->sun_path))
+		tell(v, false, conf->runtime_dir_at,
+			"cannot open the control socket %s: the path is longer than %zu bytes; "
+			"choose a shorter reeve.runtime-dir",
+			socket, sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	if (conf->termination_report)
 		tell_unmade(v, conf->report_at, "termination-report", conf->termination_report,
 			may_have_file(conf->termination_report));

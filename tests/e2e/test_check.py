@@ -125,6 +125,27 @@ def test_what_reeve_itself_would_write_is_looked_at(check):
             "reeve.yaml:3:23: reeve: cannot write termination-report /dev/null/report: Not a directory")
 
 
+def test_a_runtime_folder_whose_socket_no_address_can_hold_is_found(check):
+    text = "reeve: {runtime-dir: /tmp/%s}\nservices: {a: {command: [/bin/true], log: null}}"
+    room = 107 - len("/tmp//control.sock")
+    accepted(check(text % ("x" * room)))
+    refused(check(text % ("x" * (room + 1))), "reeve.yaml:1:22: reeve: cannot open the control socket /tmp/xxx",
+            "/control.sock: the path is longer than 107 bytes; choose a shorter reeve.runtime-dir")
+
+
+@pytest.mark.root
+def test_a_user_whose_processes_cannot_be_signalled_is_a_warning(check, tmp_path):
+    drop = ["setpriv", "--bounding-set", "-kill"]
+    text = "services: {a: {command: [/bin/true], log: null, user: nobody}, b: {command: [/bin/true], log: null}}"
+    (tmp_path / "reeve.yaml").write_text(text)
+    got = subprocess.run([*drop, harness.REEVE, "check", "-c", "reeve.yaml", "--plugin-dir", harness.PLUGINS], cwd=tmp_path,
+                         capture_output=True, text=True, timeout=60 * harness.SLACK)
+    accepted(got, "warning: service a: reeve may not signal processes of user nobody, and so not stop it: it lacks the "
+                  "capability CAP_KILL")
+    assert got.stderr.count("CAP_KILL") == 1
+    assert "CAP_KILL" not in accepted(check(text)).stderr
+
+
 def test_a_limit_above_what_can_be_had_here_is_a_warning(check):
     text = "services: {a: {command: [/bin/true], log: null, limits: {nofile: %d, core: 0}}}"
     most = int(open("/proc/sys/fs/nr_open").read())

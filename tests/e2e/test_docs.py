@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -121,6 +122,15 @@ def test_each_name_of_the_plugin_header_is_in_its_manual_and_no_other():
     assert len(names) > 60
     assert sorted(n for n in names if not re.search(r"(?<!\w)%s(?!\w)" % n, manual)) == []
     assert sorted(set(re.findall(r"\b(?:reeve_[a-z_0-9]+|REEVE_[A-Z_]+)\b", manual)) - names - {"REEVE_INVOCATION_ID", "reeve_plugin_v1"}) == []
+
+
+# A table that is wider than a terminal is squeezed into its last column, a word a line.
+def test_the_tables_of_the_manuals_fit_a_terminal():
+    if not shutil.which("groff"):
+        pytest.skip("no groff here")
+    for name in PAGES:
+        got = subprocess.run(["groff", "-mandoc", "-Tutf8", "-wbreak", os.path.join(SRC, "man", name)], capture_output=True, text=True)
+        assert got.returncode == 0 and got.stderr == "", (name, got.stderr)
 
 
 def test_each_exit_status_is_in_the_manual_and_the_readme():

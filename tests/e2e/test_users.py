@@ -3,6 +3,7 @@ namespace, so that no system gets users."""
 import os
 import resource
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -162,3 +163,21 @@ def test_where_groups_cannot_be_set_none_can_be_asked_for(reeve):
     r = reeve("services: {a: {command: [/bin/sleep, '1000'], user: root, groups: []}}", wrap=wrap)
     r.wait_ready(30)
     assert r.term(30) == 0
+
+
+# A container that was started without KILL: root, but not over the processes of others.
+@pytest.mark.root
+def test_what_reeve_may_not_signal_is_told_with_the_reason(reeve):
+    r = reeve("""
+services:
+  a: {command: [/bin/sleep, "1000"], user: nobody, stop: {timeout: 100ms}}
+  b: {command: [/bin/sleep, "1000"], stop: {timeout: 100ms}}
+""", wrap=("setpriv", "--bounding-set", "-kill"))
+    r.wait_ready()
+    assert "warning: a: reeve may not signal processes of user nobody" in r.stderr and "warning: b" not in r.stderr
+    pid = r.service("a")["pid"]
+    r.ctl("stop", "a", "--no-wait")
+    r.wait_text("error: a: survived KILL: %d (sleep; reeve may not signal it, for want of CAP_KILL)" % pid)
+    os.kill(pid, signal.SIGKILL)
+    r.wait_state("a", "stopped")
+    assert r.term() == 0

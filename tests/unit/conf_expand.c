@@ -268,6 +268,11 @@ static void a_file_of_variables_has_comments_and_quotes(void **state)
 	assert_non_null(g.conf);
 	assert_list(service(&g, "s")->env, "B=x \"y\" $HOME \\n|C=a b|D=|E=a#b|F=${env.HOME}|A=2|");
 	put_away(&g);
+	g = read_env_file("\xef\xbb\xbf"
+			  "A=1\n");
+	assert_non_null(g.conf);
+	assert_list(service(&g, "s")->env, "A=1|");
+	put_away(&g);
 }
 
 static void an_environment_tells_what_is_inherited_and_what_is_weak(void **state)

@@ -823,7 +823,8 @@ static void spelling_does_not_change_a_digest(void **state)
 		"restart: {on: failure, delay: 200ms, factor: 2, max-delay: 30s, limit: 5, window: "
 		"1m}, "
 		"startup: enabled, type: daemon, essential: true, stop: {signal: SIGTERM}, log: "
-		"/var/log/reeve/a.log, needs: [], inherit-environment: all}}\n"};
+		"/var/log/reeve/a.log, needs: [], inherit-environment: all, umask: \"022\", "
+		"working-dir: /}}\n"};
 	uint64_t digest = 0, tuning = 0;
 
 	(void)state;
@@ -847,7 +848,7 @@ static void a_change_shows_in_the_digest_that_it_belongs_to(void **state)
 		bool restart, tune;
 	} t[] = {{"command: y", true, false}, {"environment: {A: 1}", true, false},
 		{"user: u", true, false}, {"group: g", true, false}, {"groups: []", true, false},
-		{"umask: 022", true, false}, {"limits: {core: 0}", true, false},
+		{"umask: 027", true, false}, {"limits: {core: 0}", true, false},
 		{"working-dir: /x", true, false}, {"ports: [80]", true, false},
 		{"listen: [{name: a, unix: /x}]", true, false}, {"ready: {tcp: 80}", true, false},
 		{"type: task", true, false}, {"log: null", true, false}, {"log: /x", true, false},
@@ -1174,6 +1175,20 @@ static void recreate_is_for_what_is_ours_and_can_be_confirmed(void **state)
 	put_away(&g);
 	given.yaml = "services: {a: {command: x, recreate: false}}\n";
 	g = accept_given(given);
+	put_away(&g);
+	given.yaml =
+		"services: {a: {command: x, plugin: p, recreate: true, listen: [{name: l, tcp: "
+		"\"127.0.0.1:81\"}], health: {tcp: 81}}}\n";
+	g = accept_given(given);
+	assert_non_null(strstr(rv_buf_text(&g.c.text),
+		"t.yaml:1:105: warning: service 'a' is not restarted for bad health: with recreate "
+		"only "));
+	put_away(&g);
+	given.yaml =
+		"services: {a: {command: x, plugin: p, recreate: true, listen: [{name: l, tcp: "
+		"\"127.0.0.1:81\"}], health: {tcp: 81, on-failure: none}}}\n";
+	g = accept_given(given);
+	assert_string_equal(rv_buf_text(&g.c.text), "");
 	put_away(&g);
 }
 
