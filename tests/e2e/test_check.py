@@ -136,6 +136,8 @@ def test_a_runtime_folder_whose_socket_no_address_can_hold_is_found(check):
 @pytest.mark.root
 def test_a_user_whose_processes_cannot_be_signalled_is_a_warning(check, tmp_path):
     drop = ["setpriv", "--bounding-set", "-kill"]
+    if subprocess.run([*drop, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no capability can be dropped here")
     text = "services: {a: {command: [/bin/true], log: null, user: nobody}, b: {command: [/bin/true], log: null}}"
     (tmp_path / "reeve.yaml").write_text(text)
     got = subprocess.run([*drop, harness.REEVE, "check", "-c", "reeve.yaml", "--plugin-dir", harness.PLUGINS], cwd=tmp_path,

