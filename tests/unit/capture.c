@@ -888,6 +888,6 @@ int main(void)
 		CASE(a_full_disk_loses_lines_with_a_note), /* last: in a mount namespace of its own */
 	};
 
-	alarm(120); /* whatever blocks is a fault */
+	alarm(600); /* whatever blocks is a fault */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -983,6 +983,6 @@ int main(void)
 	};
 
 	rv_spawn_prepare();
-	alarm(120); /* whatever blocks is a fault */
+	alarm(600); /* whatever blocks is a fault */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
