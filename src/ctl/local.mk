@@ -6,6 +6,7 @@ reevectl_SOURCES = src/ctl/main.c \
 	src/ctl/given.c src/ctl/given.h \
 	src/ctl/logs.c \
 	src/ctl/reloaded.c \
+	src/ctl/request.c \
 	src/ctl/show.c src/ctl/show.h \
 	src/ctl/words.c src/ctl/words.h
 reevectl_CFLAGS = $(AM_CFLAGS) $(CJSON_CFLAGS)

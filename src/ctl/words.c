@@ -10,7 +10,7 @@
 #include "ctl/env.h"
 #include "ctl/fault.h"
 #include "ctl/given.h"
-#include "wire/json.h"
+#include "wire/variables.h"
 
 #define TIMEOUT_MAX   (366 * 86400 * RV_SEC) /* as in a configuration; it is added to the clock */
 #define PRESET_SOCKET "/run/reeve/control.sock"
@@ -425,92 +425,6 @@ bool rv_words_read(struct rv_words *w, int argc, char **argv)
 	return check_names(w);
 }
 
-/* Writes `"key":` behind a comma when something is there already. */
-static void put_key(struct rv_buf *to, bool *first, const char *key)
-{
-	if (!*first)
-		RV_JSON_LIT(to, ",");
-	*first = false;
-	rv_json_str(to, key);
-	RV_JSON_LIT(to, ":");
-}
-
-static void put_names(const struct rv_words *w, struct rv_buf *to, bool *first)
-{
-	if (!w->name_count)
-		return;
-	put_key(to, first, "names");
-	for (int i = 0; i < w->name_count; i++) {
-		rv_buf_str(to, i ? "," : "[");
-		rv_json_str(to, w->names[i]);
-	}
-	RV_JSON_LIT(to, "]");
-}
-
-static void put_params(const struct rv_words *w, struct rv_buf *to)
-{
-	static const char *const untils[] = {"ready", "stopped", "exited"};
-	bool first = true;
-
-	put_names(w, to, &first);
-	if (w->all) {
-		put_key(to, &first, "all");
-		rv_json_bool(to, true);
-	}
-	if (w->no_wait && w->verb != RV_VERB_SHUTDOWN) {
-		put_key(to, &first, "no_wait");
-		rv_json_bool(to, true);
-	}
-	if (w->has_timeout && w->verb != RV_VERB_SHUTDOWN) {
-		put_key(to, &first, "timeout_ms");
-		rv_json_int(to, (w->timeout + RV_MS - 1) / RV_MS);
-	}
-	if (w->has_generation) {
-		put_key(to, &first, "generation");
-		rv_json_int(to, (int64_t)w->generation);
-	}
-	if (w->signal) {
-		put_key(to, &first, "signal");
-		rv_json_int(to, w->signal);
-	}
-	if (w->has_until) {
-		put_key(to, &first, "until");
-		rv_json_str(to, untils[w->until]);
-	}
-	if (w->has_lines) {
-		put_key(to, &first, "lines");
-		rv_json_int(to, w->lines);
-	}
-	if (w->dry_run) {
-		put_key(to, &first, "dry_run");
-		rv_json_bool(to, true);
-	}
-	if (w->follow) {
-		put_key(to, &first, "follow");
-		rv_json_bool(to, true);
-	}
-	if (w->if_lost) {
-		put_key(to, &first, "if_lost");
-		rv_json_bool(to, true);
-	}
-	if (w->given) {
-		put_key(to, &first, "options");
-		rv_given_put(w->given, to);
-	}
-	if (w->show_values) {
-		put_key(to, &first, "show_values");
-		rv_json_bool(to, true);
-	}
-	if (w->replace) {
-		put_key(to, &first, "replace");
-		rv_json_bool(to, true);
-	}
-	if (w->variables) {
-		put_key(to, &first, "environment");
-		rv_variables_put(w->variables, to);
-	}
-}
-
 void rv_words_fini(struct rv_words *w)
 {
 	rv_given_destroy(w->given);
@@ -519,15 +433,4 @@ void rv_words_fini(struct rv_words *w)
 		rv_variables_fini(w->variables);
 	free(w->variables);
 	w->variables = NULL;
-}
-
-void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to)
-{
-	RV_JSON_LIT(to, "{\"jsonrpc\":\"2.0\",\"id\":");
-	rv_buf_str(to, id);
-	RV_JSON_LIT(to, ",\"method\":");
-	rv_json_str(to, rv_verb_name(w->verb));
-	RV_JSON_LIT(to, ",\"params\":{");
-	put_params(w, to);
-	RV_JSON_LIT(to, "}}\n");
 }

@@ -45,7 +45,7 @@ struct rv_words {
 /* False: a complaint was printed; leave with CTL_USAGE. argv is reordered: names come first. */
 bool rv_words_read(struct rv_words *w, int argc, char **argv);
 void rv_words_fini(struct rv_words *w);
-/* The request line, with its newline. */
+/* The request line, with its newline (request.c). */
 void rv_words_request(const struct rv_words *w, const char *id, struct rv_buf *to);
 /* What the verb does, to stand behind "cannot". */
 const char *rv_words_deed(const struct rv_words *w);

@@ -1,4 +1,4 @@
-/* Descriptors and files: cleanup attributes, CLOEXEC births, whole-file helpers. */
+/* Descriptors and files: cleanup attributes, low numbers kept free, folders made, whole writes. */
 #ifndef SYS_FD_H
 #define SYS_FD_H
 
