@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/text.h"

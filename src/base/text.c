@@ -1,7 +1,6 @@
 /* Values as users write them: see text.h. */
 #include "base/text.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "conf/whole.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 static void read_port(
 	struct rv_read *r, const struct rv_row *row, const struct rv_tree *v, void *to)
 {

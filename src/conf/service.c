@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text.h"
 
 #define AT(member)   offsetof(struct rv_detail, member)

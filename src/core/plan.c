@@ -1,8 +1,6 @@
 /* What a reload would do to each slot. */
 #include "core/plan.h"
 
-#include <string.h>
-
 static const struct rv_node *node_of(const struct rv_plan *p, size_t id)
 {
 	return id < p->nodes && p->node[id].present ? &p->node[id] : NULL;

@@ -1,7 +1,5 @@
 /* reevectl: one request to reeve, and its answer for a reader or a program. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ctl/call.h"
 #include "ctl/env.h"

@@ -3,7 +3,6 @@
  *   next -> rv_hostlink_call -> [RUN in the service's context] -> answer -> next ... -> tell */
 #include "daemon/checkup.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

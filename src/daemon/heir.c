@@ -3,7 +3,6 @@
  * From then on session and group of the life are those of the new main process. While it lives their numbers are its
  * own, so they tell who belongs to it as those of the first one did. */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "daemon/kin.h"

@@ -1,7 +1,6 @@
 /* One TCP connect: see knock.h. */
 #include "daemon/knock.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "daemon/holder.h"
 #include "daemon/proc.h"
 #include "daemon/say.h"

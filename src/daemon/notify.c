@@ -13,7 +13,6 @@
 #include "daemon/proc.h"
 #include "daemon/say.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
 #define VARIABLE   "NOTIFY_SOCKET="
 #define WINDOW	   (100 * RV_MS)

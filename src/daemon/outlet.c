@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "sys/fd.h"
 
 enum way {
 	WAY_FILE, /* write: a file does not make us wait */

@@ -5,15 +5,10 @@
 #include "daemon/probein.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/names.h"
 #include "base/text.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
 static void stop_asking(struct rv_prober *p)
 {

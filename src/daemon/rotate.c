@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "daemon/say.h"
-#include "sys/fd.h"
 
 enum slot { SLOT_FREE, SLOT_FILE, SLOT_FOLDER };
 
