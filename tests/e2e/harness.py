@@ -65,26 +65,50 @@ def until(what, probe, timeout=10.0, every=0.02):
         time.sleep(every)
 
 
-given_ports = set()
-port_range = [10000, 30000]  # run.py gives each third of the stories a part of it
+FIRST_PORT, BLOCK, BLOCKS = 10000, 200, 100
+leases = {}  # first port of a block: the socket whose name keeps all other programs of tests away from that block
+ports = iter(())  # what is left of the newest block
+
+
+def lease():
+    """The ports of a block that is ours for as long as we live. A port that was found free and is not yet bound by whom it
+    is for would be free for the next program of tests as well: several run side by side."""
+    start = os.getpid() * 37
+    for n in range(start, start + BLOCKS):
+        first = FIRST_PORT + n % BLOCKS * BLOCK
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.bind("\0ports-of-reeves-tests-%d" % first)
+        except OSError:
+            s.close()
+            continue
+        leases[first] = s
+        return iter(range(first, first + BLOCK))
+    raise RuntimeError("no block of ports is left")
 
 
 def free_port():
     """A TCP port below the ephemeral range, so that no outgoing connection can take it meanwhile; never the same twice."""
-    low, high = port_range
-    base = (os.getpid() * 37 + int(time.monotonic() * 1000)) % (high - low)
-    for port in range(low, high):
-        port = low + (port + base) % (high - low)
-        if port in given_ports:
-            continue
-        with socket.socket() as s:
-            try:
-                s.bind(("127.0.0.1", port))
-                given_ports.add(port)
-                return port
-            except OSError:
-                continue
-    raise RuntimeError("no free port")
+    global ports
+    while True:
+        for port in ports:
+            with socket.socket() as s:
+                try:
+                    s.bind(("", port))
+                    return port
+                except OSError:
+                    continue
+        ports = lease()
+
+
+def seconds(n):
+    """A bound in a configuration that a machine has to keep while it stands still for a moment, in YAML."""
+    return "%dms" % (n * 1000 * SLACK)
+
+
+def whole_lines(text):
+    """The lines of a file that still grows, without one whose end has not come yet."""
+    return text[:text.rfind("\n") + 1].splitlines()
 
 
 def children_of(pid):
@@ -133,6 +157,14 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def has_socket(pid):
+    """Whether it has a socket open: a client that has one and sleeps has sent what it asks."""
+    try:
+        return any(os.readlink(f.path).startswith("socket:") for f in os.scandir("/proc/%d/fd" % pid))
+    except OSError:
+        return False  # one was closed meanwhile
 
 
 def cmdline(pid):
@@ -187,7 +219,8 @@ class Reeve:
             self.write(name, body)
         config = []
         if not own_config:
-            base = self.write("base.yaml", "version: 1\nreeve: {runtime-dir: %s, log: {dir: %s}}\n" % (self.run, self.logs))
+            base = self.write("base.yaml", "version: 1\nreeve: {runtime-dir: %s, log: {dir: %s}, boot-timeout: %s, platform-window: %s}\n"
+                              % (self.run, self.logs, seconds(25), seconds(30)))
             config = ["-c", base]
             if text is not None:
                 self.config = self.write("reeve.yaml", text)

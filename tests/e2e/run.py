@@ -88,13 +88,6 @@ def main(args, third=None):
     # TAP has standard output for itself: pytest's own report would be mixed into it.
     tap = Tap(os.fdopen(os.dup(1), "w"), third)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if third is not None:
-        sys.path.insert(0, here)
-        import harness
-        # What one program was given and does not listen on yet, the others must not find free.
-        low, high = harness.port_range
-        step = (high - low) // 3
-        harness.port_range[:] = [low + third * step, low + (third + 1) * step]
     wanted = args or [here]
     status = pytest.main(["-p", "no:cacheprovider", "--rootdir", here, "-c", os.devnull,
                           "--confcutdir", os.path.dirname(here), *wanted], plugins=[tap])

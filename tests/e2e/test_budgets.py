@@ -2,7 +2,7 @@
 import re
 import time
 
-from harness import PLUGINS
+from harness import PLUGINS, SLACK
 from test_hosts import mixed  # noqa: F401
 
 GATES = """
@@ -43,7 +43,7 @@ services:
     r = reeve(text % ("60s", free_port(), "2s"))
     assert r.wait() == 10
     assert re.search(r"mute: failed: not ready within 2s; last check: .*no answer within \d{1,3}ms", r.stderr), r.stderr
-    assert 2 <= time.monotonic() - r.started < 12
+    assert 2 <= time.monotonic() - r.started < 12 * SLACK
     assert len(set(re.findall(r"no answer within \d+\w+", r.stderr))) == 1, "told in three places, and the same in each: " + r.stderr
     r = reeve(text % ("1s", free_port(), "60s"))
     assert r.wait() == 10
@@ -61,10 +61,11 @@ def test_status_tells_where_the_time_of_each_start_went(mixed):
     r.wait_text("boot failed")
     got = {name: s["durations"] for name, s in r.services().items()}
     assert all(set(d) == {"spawn_ms", "ready_ms", "init_ms"} for d in got.values())
-    assert 250 <= got["told"]["init_ms"] < 5000 and got["told"]["ready_ms"] < 5000, got
-    assert 350 <= got["late"]["ready_ms"] < 5000 and got["late"]["init_ms"] < 100, got
-    assert 150 <= got["task"]["ready_ms"] < 5000 and got["task"]["init_ms"] is None, got
-    assert all(0 < got[name]["spawn_ms"] < 2000 for name in ("told", "late", "task")), got
+    most = 5000 * SLACK
+    assert 250 <= got["told"]["init_ms"] < most and got["told"]["ready_ms"] < most, got
+    assert 350 <= got["late"]["ready_ms"] < most and got["late"]["init_ms"] < got["late"]["ready_ms"], got
+    assert 150 <= got["task"]["ready_ms"] < most and got["task"]["init_ms"] is None, got
+    assert all(0 < got[name]["spawn_ms"] < most for name in ("told", "late", "task")), got
     assert got["never"] == {"spawn_ms": None, "ready_ms": None, "init_ms": None}
     assert re.search(r"told: ready after \S+ \(pid \d+;.* init [\d.]+m?s\)", r.stderr), r.stderr
     told = [e for e in r.ctl("events", "-n", "0").stdout.splitlines() if " told ready" in e]

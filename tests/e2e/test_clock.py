@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import until
+from harness import SLACK, until
 
 # Shifts the wall clock of whoever loads it by what stands in a file.
 SHIM = r"""
@@ -128,7 +128,7 @@ services:
   c:
     command: [/bin/sh, -c, 'sleep 1; touch flag; exec sleep 1000']
     working-dir: "${env.TMPDIR}"
-    ready: {exec: [/usr/bin/test, -e, flag], timeout: 6s}
+    ready: {exec: [/usr/bin/test, -e, flag], timeout: 20s}
   d: {command: [/bin/sleep, "1000"]}
 """
 
@@ -154,25 +154,25 @@ def test_no_interval_follows_the_wall_clock(reeve, wall, jump):
     mover.start()
     try:
         r.wait_state("c", "ready", timeout=20)
-        assert 0.9 <= time.monotonic() - t < 15, "ready when it is, not when the clock says so"
+        assert 0.9 <= time.monotonic() - t < 15 * SLACK, "ready when it is, not when the clock says so"
         up = time.monotonic()
         r.wait_state("b", "failed", timeout=30)
         s = r.services()
         starts = [float(x) for x in r.read("starts").split()]
         assert len(starts) == 3
         gaps = [y - x for x, y in zip(starts, starts[1:])]
-        assert all(0.38 <= g < 15 for g in gaps), gaps
+        assert all(0.38 <= g < 15 * SLACK for g in gaps), gaps
         assert s["d"]["restarts"] == s["c"]["restarts"] == 0 and s["d"]["state"] == "ready"
         shown = s["d"].get("uptime_ms", s["d"].get("uptime"))
         if shown is not None:
             seconds = shown / 1000 if "uptime_ms" in s["d"] else shown
-            assert abs(seconds - (time.monotonic() - t)) < 15, (shown, time.monotonic() - up)
+            assert abs(seconds - (time.monotonic() - t)) < 15 * SLACK, (shown, time.monotonic() - up)
         t = time.monotonic()
         assert r.ctl("stop", "a").returncode == 0
-        assert 0.6 <= time.monotonic() - t < 15, "a deaf one is killed after its timeout"
+        assert 0.6 <= time.monotonic() - t < 15 * SLACK, "a deaf one is killed after its timeout"
         t = time.monotonic()
         assert r.ctl("status").returncode == 0
-        assert time.monotonic() - t < 15
+        assert time.monotonic() - t < 15 * SLACK
         assert r.term() == 0
     finally:
         over.set()

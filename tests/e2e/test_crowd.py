@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import children_of, until
+from harness import SLACK, children_of, until
 
 QUICK = "'trap \"exit 0\" TERM; echo tick; while :; do sleep 1; done'"
 
@@ -42,7 +42,7 @@ def test_hundreds_start_lose_half_at_one_moment_and_end_with_none_forgotten(reev
     r = reeve(crowd(n), wrap=limited(soft, hard))
     t = time.monotonic()
     r.wait_ready(120)
-    assert time.monotonic() - t < 60
+    assert time.monotonic() - t < 60 * SLACK
     first = {k: s["pid"] for k, s in r.services().items()}
     assert len(first) == n
     victims = [first["s%d" % i] for i in range(n // 2)]
@@ -70,7 +70,7 @@ def test_a_deaf_crowd_is_killed_side_by_side(reeve):
     r.wait_ready(60)
     t = time.monotonic()
     assert r.term(60) == 0
-    assert 0.9 <= time.monotonic() - t < 25, "not one after the other"
+    assert 0.9 <= time.monotonic() - t < 25 * SLACK, "not one after the other"
     assert r.stderr.count("did not stop in time: killed") == 150
 
 
@@ -122,9 +122,9 @@ def test_two_hundred_deaths_at_one_moment_while_status_is_asked_all_the_time(ree
     finally:
         over.set()
         for c in clients:
-            c.join(30)
+            c.join(30 * SLACK)
     assert set(seen) == {n}, "every answer is complete"
-    assert max(slow) < 10
+    assert max(slow) < 10 * SLACK
     assert all(s["restarts"] == 1 for s in r.services().values())
     assert r.term(60) == 0
 

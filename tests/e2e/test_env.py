@@ -328,7 +328,7 @@ def test_who_was_ready_in_time_is_not_blamed_with_who_was_not(reeve, tmp_path):
     services = ("  %s: {command: [/bin/sh, -c, '[ \"$A\" = 1 ] && echo >&3; exec sleep 1000'], on-environment-change: restart%s}\n" % one
                 for one in (("never", ", ready: {fd: 3}"), ("other", "")))
     s = Stage(reeve, tmp_path, {"A": "1"}, "".join(services))
-    got = s.set("A=2", "--timeout", "2s")
+    got = s.set("A=2", "--timeout", harness.seconds(2))
     assert got.returncode == 6 and "never: it was restarted, and is not ready in time" in got.stderr and "other" not in got.stderr, got
     assert (s.environ("never")["A"], s.environ("other")["A"]) == ("1", "1")
 
@@ -357,7 +357,7 @@ def test_a_hook_has_the_askers_time_and_the_way_back_its_own(reeve, tmp_path):
     #
     s = Stage(reeve, tmp_path, {"A": "1"})
     s.order("hang")
-    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", "200ms"], env=s.r.env,
+    change = subprocess.Popen([harness.REEVECTL, "-s", s.r.socket, "env", "set", "A=2", "--timeout", harness.seconds(0.7)], env=s.r.env,
                               stderr=subprocess.PIPE, text=True)
     harness.until("it to be told what was before", lambda: s.told()[-1] == (1, {"A": "1"}) and len(s.told()) == 3)
     s.order("")
@@ -553,7 +553,7 @@ def test_a_service_that_does_not_take_them_fails_the_boot_and_nothing_survives(r
 def test_a_boot_whose_time_is_over_while_it_is_told_is_taken_back_whole(reeve, tmp_path):
     #
     (tmp_path / "orders").write_text("hang")
-    s = Stage(reeve, tmp_path, {"A": "1"}, "  second: {command: [/bin/sleep, '1000'], needs: [taker]}\nreeve: {boot-timeout: 500ms}\n", wait=False)
+    s = Stage(reeve, tmp_path, {"A": "1"}, "  second: {command: [/bin/sleep, '1000'], needs: [taker]}\nreeve: {boot-timeout: %s}\n" % harness.seconds(1), wait=False)
     assert s.r.wait() == 10
     assert "boot timeout" in s.r.stderr and s.told() == [(1, {"A": "1"})]
     assert s.r.leftovers() == []

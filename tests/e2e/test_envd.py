@@ -18,7 +18,7 @@ STANDIN = os.path.join(harness.SRC, "etc", "sandbox", "envd-standin")
 def envd(reeve, free_port):
     """envd(faults, ...) boots a graph of one envd on a free port, and of others; it has .port and .evidence(name)."""
 
-    def boot(faults="", options=None, env=None, service=None, timeout="3s", boot_timeout=None, option_port=True, cwd=None,
+    def boot(faults="", options=None, env=None, service=None, timeout="20s", boot_timeout=None, option_port=True, cwd=None,
              others=None):
         port = free_port()
         given = {"bin": STANDIN}
@@ -27,7 +27,7 @@ def envd(reeve, free_port):
         given.update(options or {})
         graph = {"plugin": "envd", "options": given, "environment": {"STANDIN": ",".join(filter(None, ["loopback", faults])),
                                                                    "STANDIN_DIR": "${env.TMPDIR}/evidence"},
-                 "ready": {"timeout": timeout}, "restart": {"on": "never"}}
+                 "ready": {"timeout": timeout, "attempt-timeout": "20s"}, "restart": {"on": "never"}}
         graph.update(service or {})
         whole = {"services": {"envd": graph, **(others or {})}}
         if boot_timeout:
@@ -35,7 +35,7 @@ def envd(reeve, free_port):
         r = reeve(json.dumps(whole), env=env, cwd=cwd)  # JSON is YAML
         r.port = port
         r.evidence = lambda name: r.read(os.path.join("evidence", name))
-        r.requests = lambda: [json.loads(line) for line in r.evidence("requests.log").splitlines()]
+        r.requests = lambda: [json.loads(line) for line in harness.whole_lines(r.evidence("requests.log"))]
         return r
 
     return boot
@@ -194,20 +194,20 @@ def test_a_redirect_is_a_wrong_answer_and_is_not_followed(envd):
 
 def test_a_budget_that_runs_out_is_told_with_the_last_cause(envd):
     began = time.monotonic()
-    fails(envd("health=503", timeout="1s"), "503")
-    assert time.monotonic() - began < 8
+    fails(envd("health=503", timeout=harness.seconds(1.5)), "503")
+    assert time.monotonic() - began < 8 * harness.SLACK
 
 
 @pytest.mark.parametrize("faults", ["accept_no_reply", "listen_no_accept"])
 def test_a_connect_is_no_answer_and_silence_is_bounded(envd, faults):
     began = time.monotonic()
-    r = fails(envd(faults, timeout="1s"), "envd: failed: not ready within 1s; last check: ")
-    assert re.search(r"last check: (GET http://\S+/health: no answer within|the probe hook timed out after) \d+ms$", r.stderr, re.M), r.stderr
-    assert time.monotonic() - began < 8
+    r = fails(envd(faults, timeout=harness.seconds(1.5)), "envd: failed: not ready within ")
+    assert re.search(r"last check: (GET http://\S+/health: no answer within|the probe hook timed out after) [\d.]+m?s$", r.stderr, re.M), r.stderr
+    assert time.monotonic() - began < 8 * harness.SLACK
 
 
 def test_nobody_listening_is_told_as_refused(envd):
-    fails(envd("no_bind", timeout="1s"), "envd: failed: not ready within 1s; last check: GET http://", "/health: Connection refused")
+    fails(envd("no_bind", timeout=harness.seconds(1)), "envd: failed: not ready within ", "; last check: GET http://", "/health: Connection refused")
 
 
 @pytest.mark.parametrize("faults", ["close_mid", "reply_delay_ms=5000"])
@@ -219,7 +219,7 @@ def test_an_answer_that_does_not_come_whole_is_not_ready(envd, faults):
 def test_an_early_exit_fails_at_once_with_status_and_last_words(envd):
     began = time.monotonic()
     r = fails(envd("exit_after_ms=200:7,stderr=out of luck,no_bind", timeout="60s"), "envd: failed: exited with 7 before it was ready", "out of luck")
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 19 * harness.SLACK
     assert "envd: ready" not in r.stderr
 
 
@@ -282,7 +282,7 @@ def test_a_deaf_one_is_killed_after_its_timeout(envd):
     r.wait_ready()
     began = time.monotonic()
     assert r.term() == 0
-    assert 0.4 < time.monotonic() - began < 8
+    assert 0.4 < time.monotonic() - began < 8 * harness.SLACK
 
 
 def test_a_token_is_not_shown(envd):

@@ -66,7 +66,7 @@ def test_what_never_answers_is_told_with_the_last_cause(envd, faults, word):
 
 def test_what_never_answers_fails_when_the_budget_is_over(envd):
     began = time.monotonic()
-    fails(envd("no_bind", timeout="1500ms"), "not ready within 1500ms", "refused")
+    fails(envd("no_bind", timeout=harness.seconds(1.5)), "not ready within ", "refused")
     assert 1.4 < time.monotonic() - began < 8 * harness.SLACK
 
 
@@ -80,7 +80,7 @@ def test_a_request_that_hangs_is_given_up_and_asked_again(envd):
 
 def test_the_boot_timeout_ends_a_gate_that_has_a_longer_one(envd):
     began = time.monotonic()
-    r = envd("health=503", timeout="60s", boot_timeout="1s")
+    r = envd("health=503", timeout="60s", boot_timeout=harness.seconds(1.5))
     assert r.wait() == 10
     assert time.monotonic() - began < 8 * harness.SLACK
     assert "503" in r.stderr and "boot" in r.stderr, r.stderr

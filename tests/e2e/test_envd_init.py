@@ -12,7 +12,7 @@ from test_hosts import mixed  # noqa: F401  (a fixture)
 
 # A loaded machine does not answer within the 150 ms that are the default, and which unit/plugins_init.c sees.
 PATIENT = {"init-timeout": "10s"}
-BRISK = {"init-timeout": "1s"}  # for one that hangs
+BRISK = {"init-timeout": harness.seconds(1)}  # for one that hangs
 MARK = "v4lue-that-nobody-logs"
 
 
@@ -36,7 +36,7 @@ def ask(r, method, path, body=None, token=None):
     headers = {"X-Access-Token": token} if token else {}
     asked = urllib.request.Request("http://127.0.0.1:%d%s" % (r.port, path), method=method, headers=headers,
                                    data=None if body is None else json.dumps(body).encode())
-    with urllib.request.urlopen(asked, timeout=10) as got:
+    with urllib.request.urlopen(asked, timeout=10 * harness.SLACK) as got:
         return json.loads(got.read() or b"null")
 
 
@@ -144,7 +144,7 @@ def test_what_passes_by_itself_is_tried_again(envd, faults, statuses):  # R-44, 
     assert inits(r) == statuses
     took = r.service("envd")["durations"]["init_ms"]
     if len(statuses) == 3 and "hang" not in faults:
-        assert 2 * 25 <= took <= 600 * harness.SLACK, took  # two refusals, two pauses
+        assert 2 * 25 <= took <= 5000 * harness.SLACK, took  # two refusals, two pauses
     assert envs(r) == {"A": MARK}
     assert MARK not in r.stderr
     assert r.term() == 0
@@ -171,7 +171,7 @@ def test_an_answer_that_does_not_pass_is_final(envd, code):  # R-43, R-44, R-48
 def test_three_attempts_are_all(envd, faults, word):  # bounded, although the service has a minute
     began = time.monotonic()
     r = fails(envd(faults, env=A, timeout="60s"), "envd: did not take its environment: ", word, "(tried 3 times)")
-    assert time.monotonic() - began < 8 * harness.SLACK
+    assert time.monotonic() - began < 12 * harness.SLACK
     assert len(inits(r)) == 3
     assert MARK not in r.stderr
     is_gone(r)

@@ -73,8 +73,7 @@ services:
 
 
 def test_services_outlive_the_host_and_it_comes_back_when_it_is_needed(reeve, free_port):
-    port = free_port()
-    r = reeve("services: {e: %s, f: %s}\n" % (envd(port), envd(port + 1)))
+    r = reeve("services: {e: %s, f: %s}\n" % (envd(free_port()), envd(free_port())))
     r.wait_ready()
     before = {n: r.service(n)["pid"] for n in "ef"}
     host = host_of(r)

@@ -34,7 +34,7 @@ def ask(port, body, token=None, path="/mcp"):
         headers["Authorization"] = "Bearer " + token
     request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), data=json.dumps(body).encode(), headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10) as got:
+        with urllib.request.urlopen(request, timeout=10 * harness.SLACK) as got:
             return got.status, json.load(got)
     except urllib.error.HTTPError as e:
         return e.code, None
@@ -45,7 +45,7 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {}}
 
 def run_standin(tmp_path, *args, token=TOKEN, **switches):
     words = ",".join(k if v is True else "%s=%s" % (k, v) for k, v in switches.items())
-    return subprocess.run([STANDIN, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
+    return subprocess.run([STANDIN, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * harness.SLACK,
                           env={"STANDIN": words, "STANDIN_DIR": str(tmp_path), "GATEWAY_ACCESS_TOKEN": token})
 
 
@@ -208,9 +208,11 @@ def test_a_launcher_that_leaves_nobody_has_failed_at_once(gateway, switch):
 def test_a_daemon_that_dies_before_it_is_ready_has_failed_at_once_with_its_status(reeve):
     r = reeve("""
 services:
-  a: {type: launcher, command: [/bin/sh, -c, '(sleep 0.3; echo it was the end >&2; exit 7) & exit 0'],
-      ready: {exec: [/bin/false], timeout: 60s}}
-""")
+  a: {type: launcher, command: [/bin/sh, -c, '(until [ -e go ]; do sleep 0.02; done; echo it was the end >&2; exit 7) & exit 0'],
+      working-dir: "${env.TMPDIR}", ready: {exec: [/bin/false], timeout: 60s}}
+""", args=("-v",))
+    r.wait_text("a: its daemon is pid")
+    r.write("go", "")
     fails(r, "a: failed: its daemon (pid ", ") exited with 7 before it was ready", "it was the end")
 
 
@@ -362,7 +364,7 @@ services:
 def test_of_several_the_oldest_is_taken_and_a_warning_names_them(reeve):
     r = reeve("services: {a: {type: launcher, command: [/bin/sh, -c, 'sleep 1001 & sleep 0.1; sleep 1002 & exit 0']}}")
     r.wait_ready()
-    assert cmdline(r.service("a")["pid"]).endswith("sleep 1001")
+    until("the oldest to be what it becomes", lambda: cmdline(r.service("a")["pid"]).endswith("sleep 1001"))
     r.wait_text("is taken for the daemon; main-pid: {file: ...} or {port: ...} would tell")
     assert r.ctl("stop", "a").returncode == 0
 
@@ -380,14 +382,15 @@ def test_one_that_forks_slowly_is_followed_to_its_last_process(gateway):
 def test_a_daemon_may_be_followed_by_its_successor(reeve):
     r = reeve("""
 services:
-  a: {type: launcher, command: [/bin/sh, -c, "sh -c 'trap \\"sleep 1000 & exit 0\\" USR1; while :; do sleep 0.05; done' & exit 0"]}
+  a: {type: launcher, command: [/bin/sh, -c, "sh -c 'trap \\"sleep 1000 & exit 0\\" USR1; echo >&3; while :; do sleep 0.05; done' & exit 0"], ready: {fd: 3}}
 """)
     r.wait_ready()
     first = r.service("a")
     assert r.ctl("signal", "USR1", "a").returncode == 0
     until("the successor", lambda: r.service("a")["pid"] not in (None, first["pid"]))
     now = r.service("a")
-    assert now["state"] == "ready" and now["generation"] == first["generation"] and cmdline(now["pid"]) == "sleep 1000"
+    assert now["state"] == "ready" and now["generation"] == first["generation"]
+    until("it to be what it becomes", lambda: cmdline(now["pid"]) == "sleep 1000")
     assert r.ctl("signal", "KILL", "a").returncode == 0
     until("a new life", lambda: r.service("a")["generation"] > first["generation"])
 

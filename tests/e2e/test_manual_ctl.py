@@ -9,7 +9,7 @@ MANUAL = os.path.join(harness.SRC, "man", "reevectl.1")
 
 
 def help_of(*words):
-    got = subprocess.run([harness.REEVECTL, "help", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    got = subprocess.run([harness.REEVECTL, "help", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * harness.SLACK)
     assert got.returncode == 0, got.stderr
     return got.stdout
 

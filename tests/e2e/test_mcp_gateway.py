@@ -45,7 +45,7 @@ class Stage:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
         asked = urllib.request.Request("http://127.0.0.1:%d/mcp" % self.port, data=body,
                                        headers={"Authorization": "Bearer " + token})
-        with urllib.request.urlopen(asked, timeout=10) as got:
+        with urllib.request.urlopen(asked, timeout=10 * harness.SLACK) as got:
             return json.load(got)["result"]
 
 
@@ -157,7 +157,7 @@ def test_without_a_service_for_it_it_says_so(reeve, tmp_path, free_port):
 
 def test_a_service_that_runs_this_very_command_does_not_ask_for_itself_for_ever(reeve, tmp_path, free_port):
     words = '/usr/bin/env, "REEVE_SOCKET=${env.TMPDIR}/run/control.sock", %s, --config, "{}"' % COMMAND
-    s = Stage(reeve, tmp_path, free_port, command=words, timeout="5s")
+    s = Stage(reeve, tmp_path, free_port, command=words, timeout="20s")
     got = s.run("--config", "{}")
     assert got.returncode != 0 and "must name the gateway itself" in got.stderr, got.stderr
     assert s.r.service("tools")["generation"] == 1

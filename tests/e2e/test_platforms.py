@@ -50,7 +50,7 @@ class Asker:
         self.env = dict(r.env, PATH="%s:/usr/bin:/bin" % bin, REEVE_SOCKET=r.socket)
 
     def ask(self, argv, env=None):
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * harness.SLACK,
                               env=dict(self.env, **(env or {})), cwd="/")
 
     def all(self, **more):

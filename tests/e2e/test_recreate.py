@@ -269,7 +269,7 @@ def test_the_protocol_tells_the_present_generation_of_a_stale_request(mortal):
 def by_hand(r, request):
     import socket
     with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(20)
+        s.settimeout(20 * harness.SLACK)
         s.connect(r.socket)
         s.sendall((json.dumps({"jsonrpc": "2.0", "id": 1, **request}) + "\n").encode())
         return json.loads(s.makefile().readline())
@@ -277,7 +277,8 @@ def by_hand(r, request):
 
 # the generation is bound once; when another life begins after the first step, a part has been done
 def test_what_was_begun_is_not_safe_to_retry(mortal):
-    r = mortal("    stop: {steps: [{signal: CONT, timeout: 4s}]}\n")
+    r = mortal("    stop: {steps: [{signal: CONT, timeout: 60s}]}\n")
+    pid = r.service("web")["pid"]
     got = {}
 
     def stop():
@@ -287,6 +288,7 @@ def test_what_was_begun_is_not_safe_to_retry(mortal):
     t.start()
     r.wait_state("web", "stopping")
     assert r.ctl("start", "web", "--no-wait").returncode == 0
+    harness.kill(pid)
     t.join()
     web = json.loads(got["stop"].stdout)["services"][0]
     assert got["stop"].returncode == 1 and web["outcome"] == "failed" and web["retrySafe"] is False
@@ -298,7 +300,7 @@ def test_what_was_begun_is_not_safe_to_retry(mortal):
 
 #
 def test_twenty_callers_share_one_replacement_and_one_answer(mortal):
-    r = mortal()
+    r = mortal("    ready: {timeout: 120s}\n")  # the question may take as long
     r.says("wait")
     answers = []
 
@@ -447,7 +449,7 @@ def envd(reeve):
 
 
 def post(r, path, body=b""):
-    with urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:%d%s" % (r.port, path), data=body), timeout=20) as got:
+    with urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:%d%s" % (r.port, path), data=body), timeout=20 * harness.SLACK) as got:
         return got.read()
 
 

@@ -51,7 +51,7 @@ class Stage:
         return [s["path"] for s in self.sessions()]
 
     def asked(self, method):
-        lines = [json.loads(line) for line in self.r.read("evidence/requests.log").splitlines()]
+        lines = [json.loads(line) for line in harness.whole_lines(self.r.read("evidence/requests.log"))]
         return [line for line in lines if line["method"] == method and line["path"].startswith("/api/sessions")]
 
 
@@ -179,7 +179,7 @@ def test_what_was_created_is_deleted_when_a_later_one_fails(contexts):
 
 #
 def test_a_creation_that_timed_out_is_found_by_its_path_and_deleted(contexts):
-    s = contexts({"name": "one"}, faults="create_but_never_answer", **{"context-timeout": "1500ms"})
+    s = contexts({"name": "one"}, faults="create_but_never_answer", **{"context-timeout": harness.seconds(1.5)})
     fails(s, "cannot create context one: POST ")
     assert len(s.asked("POST")) == 1 and len(s.asked("DELETE")) == 1 and s.sessions() == []
 
@@ -188,7 +188,7 @@ def test_a_creation_that_timed_out_is_found_by_its_path_and_deleted(contexts):
 @pytest.mark.parametrize("faults, left, word", [("create_never", 0, "a session may yet come, with path "),
                                                 ("create_but_never_answer,twice", 2, "2 sessions have its path ")])
 def test_none_or_more_than_one_of_its_path_are_only_told(contexts, faults, left, word):
-    s = contexts({"name": "one"}, faults=faults, **{"context-timeout": "1500ms"})
+    s = contexts({"name": "one"}, faults=faults, **{"context-timeout": harness.seconds(1.5)})
     fails(s, "cannot create context one: POST ", word)
     assert len(s.asked("POST")) == 1 and s.asked("DELETE") == []
     assert left == 0 or len(s.sessions()) == left

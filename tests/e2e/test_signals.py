@@ -9,7 +9,7 @@ import time
 import pytest
 
 import harness
-from harness import SLACK, until
+from harness import SLACK, has_socket, until
 from test_hosts import mixed  # noqa: F401  (a fixture: plugins that misbehave as they are told)
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
@@ -58,13 +58,6 @@ def went_back(r, number, status=0, within=8):
     return ev
 
 
-def has_socket(pid):
-    try:
-        return any(os.readlink(f.path).startswith("socket:") for f in os.scandir("/proc/%d/fd" % pid))
-    except OSError:
-        return False  # one was closed meanwhile
-
-
 WAITS = {
     "descriptor": service("mid", ", needs: [low], ready: {fd: 3, timeout: 60s}"),
     "notification": service("mid", ", needs: [low], ready: {notify: true, timeout: 60s}"),
@@ -75,8 +68,9 @@ WAITS = {
     "command": service("mid", ", needs: [low], ready: {exec: [/bin/sh, -c, \"echo asked > asked; exec sleep 60\"], "
                               "timeout: 60s, attempt-timeout: 60s}"),
     "launcher": service("mid", ", needs: [low], type: launcher, ready: {timeout: 60s}"),
+    # only the daemon says that it was asked to go, and it says that it is there
     "its daemon": service("mid", ", needs: [low], type: launcher, main-pid: {file: \"${env.TMPDIR}/none\"}, ready: {timeout: 60s}",
-                          "(trap \"echo mid term >> said; sleep 0.2; exit 0\" TERM; while :; do sleep 0.02; done) & exit 0"),
+                          "trap - TERM; (trap \"echo mid term >> said; sleep 0.2; exit 0\" TERM; echo up > daemon; while :; do sleep 0.02; done) & exit 0"),
     "task": service("mid", ", needs: [low], type: task"),
 }
 
@@ -94,6 +88,8 @@ def test_a_signal_during_any_wait_goes_the_same_way_back(reeve, free_port, wait,
         r.wait_state("mid", "starting")
         if wait == "command":
             until("the check to run", lambda: r.read("asked"))
+        if wait == "its daemon":
+            until("the daemon to have ears", lambda: r.read("daemon"))
         held = []
         if wait == "answer":
             s.settimeout(20 * SLACK)
@@ -233,10 +229,11 @@ TWICE = {
 @pytest.mark.parametrize("how", TWICE)
 def test_a_service_is_asked_to_go_once_however_often_it_is_meant(reeve, how):
     bad, status = TWICE[how]
-    # a moment longer than two commands take, so that the second meets the first
-    slow = ", ready: {fd: 3}, stop: {timeout: 30s}"
-    r = reeve("services:\n" + service("low", slow, "echo >&3").replace("sleep 0.2; exit", "sleep 1; exit") +
-              service("beside", slow, "echo >&3").replace("sleep 0.2; exit", "sleep 1; exit") + bad)
+    # both are there until the second has met the first
+    slow = ", ready: {fd: 3}, stop: {timeout: 60s}"
+    stays = "while [ ! -e go ]; do sleep 0.02; done; exit"
+    r = reeve("services:\n" + service("low", slow, "echo >&3").replace("sleep 0.2; exit", stays) +
+              service("beside", slow, "echo >&3").replace("sleep 0.2; exit", stays) + bad)
     if bad:
         r.wait_text("bad: failed: exited with 7")
     else:
@@ -245,6 +242,8 @@ def test_a_service_is_asked_to_go_once_however_often_it_is_meant(reeve, how):
         assert r.ctl(word, *([] if word == "shutdown" else ["low", "beside"]), "--no-wait").returncode == 0
     until("both to be asked", lambda: {"low term", "beside term"} <= set(events(r)))
     r.signal(signal.SIGTERM)
+    r.wait_text("SIGTERM")
+    r.write("go", "")
     assert r.wait() == status
     once(r, "low", "beside")
 

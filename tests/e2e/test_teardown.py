@@ -1,11 +1,12 @@
 """The end of services and of reeve in hard cases (R-58...R-66, R-72, R-75...R-92, R-98, R-99)."""
 import os
 import signal
+import subprocess
 import time
 
 import pytest
 
-from harness import alive, cmdline, state_of, until
+from harness import REEVECTL, SLACK, alive, cmdline, has_socket, kill, seconds, state_of, until
 from test_boot import DIAMOND, NODE, events, graph, side_by_side, when
 
 SILENT = "[/bin/sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']"
@@ -22,17 +23,17 @@ def in_reverse(ev, edges, gone=lambda ev, name: when(ev, "gone", name)):
 
 # R-58 R-75
 def test_the_reverse_order_waits_for_one_that_has_to_be_killed(reeve):
-    deaf = NODE.replace("time.sleep(slow); say(\"gone\"); os._exit(0)", "time.sleep(60) if name == 'queue' else (time.sleep(slow), say('gone'), os._exit(0))")
-    slow = {"web": {"slow": 0.2}, "api": {"slow": 0.3}, "cache": {"slow": 0.3}, "queue": {"timeout": "1s"}, "db": {"slow": 0.05}}
-    r = reeve(graph(DIAMOND, slow), files={"node.py": deaf})
+    slow = {"web": {"slow": 0.2}, "api": {"slow": 0.3}, "cache": {"slow": "queue"}, "queue": {"slow": 600, "timeout": seconds(1)}, "db": {"slow": 0.05}}
+    r = reeve(graph(DIAMOND, slow), files={"node.py": NODE})
     r.wait_ready()
     assert r.term() == 0
     ev = events(r)
-    assert when(ev, "term", "db") - when(ev, "term", "queue") >= 0.6, "db is asked when queue is killed, and not when cache has gone"
-    assert when(ev, "term", "queue") < when(ev, "gone", "cache"), "branches go side by side"
-    assert when(ev, "term", "cache") - when(ev, "term", "queue") < 0.95, "branches go side by side"
     in_reverse(ev, {n: [m for m in needs if n != "queue"] for n, needs in DIAMOND.items()})
-    assert "queue: did not stop in time: killed" in r.stderr
+    said = r.stderr
+    assert when(ev, "term", "queue") < when(ev, "gone", "cache"), "branches go side by side"
+    assert said.index("cache: stopped") < said.index("queue: did not stop in time: killed"), "branches go side by side"
+    assert said.index("queue: did not stop in time: killed") < said.index("queue: stopped") < said.index("db: stopped")
+    assert when(ev, "term", "db") - when(ev, "term", "cache") > 0.5, "db is asked when queue is killed, and not when cache has gone"
 
 
 def test_what_stands_on_a_killed_service_goes_in_order_and_waits_for_it(reeve):
@@ -65,13 +66,13 @@ def test_stopping_one_takes_its_dependents_down_in_order(reeve):
 
 # R-58: the same order when a start failed
 def test_a_failed_boot_goes_back_in_reverse_and_side_by_side(reeve):
-    text = graph(DIAMOND, {"api": {"slow": 0.2}, "cache": {"slow": 0.5}, "queue": {"slow": 0.5}})
+    text = graph(DIAMOND, {"api": {"slow": 0.2}, "cache": {"slow": "queue"}, "queue": {"slow": "cache"}})
     text += "\n  last: {command: [/bin/sh, -c, 'exit 7'], needs: [web, api], ready: {fd: 3}}"
     r = reeve(text, files={"node.py": NODE})
     assert r.wait(30) == 10
     ev = events(r)
     in_reverse(ev, DIAMOND)
-    assert side_by_side(ev, "cache", "queue")
+    assert side_by_side(r, "cache", "queue")
     assert "last: failed: exited with 7" in r.stderr
 
 
@@ -91,8 +92,8 @@ services:
     command: [/bin/sh, wrap.sh]
     working-dir: "${env.TMPDIR}"
     environment: {FC: "11"}
-    stop: {signal: TERM, timeout: 1500ms}
-"""
+    stop: {signal: TERM, timeout: %s}
+""" % seconds(1.5)
 
 
 def fc(r, value):
@@ -121,7 +122,7 @@ def test_a_deaf_child_that_keeps_forking_has_its_time_and_is_gone_then(reeve, ve
         assert r.ctl(verb, "w").returncode == 0
     took = time.monotonic() - t
     assert os.path.exists(r.path("clean")), "the slow child had its time"
-    assert 1.4 <= took < 6, took
+    assert 1.4 * SLACK <= took < 6 * SLACK, took
     if verb == "restart":
         until("one set", lambda: r.service("w")["pid"] != first and r.service("w")["state"] == "ready")
         assert not alive(first)
@@ -171,16 +172,14 @@ services:
     command: [/bin/sh, -c, 'trap "touch clean; exit 0" TERM; echo >&3; while :; do sleep 0.05; done']
     working-dir: "${env.TMPDIR}"
     ready: {fd: 3}
-    stop: {signal: TERM, timeout: 10s}
+    stop: {signal: TERM, timeout: 60s}
 """)
     r.wait_ready()
     pid = r.service("a")["pid"]
     os.kill(pid, signal.SIGSTOP)
     until("the stop", lambda: state_of(pid) == "T")
-    t = time.monotonic()
     assert r.ctl("stop", "a").returncode == 0
-    assert time.monotonic() - t < 8, "it was not killed but asked"
-    assert os.path.exists(r.path("clean"))
+    assert os.path.exists(r.path("clean")) and "killed" not in r.stderr, "it was not killed but asked"
     assert r.term() == 0
 
 
@@ -203,7 +202,7 @@ services:
     t = time.monotonic()
     r.signal(signal.SIGTERM)
     assert r.wait() == 128 + 15
-    assert time.monotonic() - t < 5
+    assert time.monotonic() - t < 5 * SLACK
     assert "b: failed: exited with 7" in r.stderr
 
 
@@ -222,7 +221,7 @@ services:
     r.wait_text("SIGTERM")
     r.signal(signal.SIGTERM)
     assert r.wait() == 128 + 15
-    assert time.monotonic() - t < 5
+    assert time.monotonic() - t < 5 * SLACK
     assert "c: ready" not in r.stderr
 
 
@@ -236,7 +235,7 @@ def test_interrupts_end_everything_also_behind_a_command_that_has_left(reeve):
     r.signal(signal.SIGINT)
     time.sleep(0.2)
     r.signal(signal.SIGINT)
-    assert r.wait(8) in (3, 130)
+    assert r.wait() in (3, 130)
 
 
 # R-83 R-84 R-89: every start that was under way is either stopped or never made
@@ -290,19 +289,19 @@ services:
 
 # R-83 R-86: the client that asked for the start goes away; what it created is known and is stopped
 def test_a_start_whose_client_has_gone_is_owned_and_stopped(reeve):
-    import subprocess
-    import harness
     r = reeve("""
 services:
   keep: {command: [/bin/sleep, "1000"]}
-  slow: {command: [/bin/sh, -c, 'sleep 1; echo >&3; exec sleep 1000'], ready: {fd: 3}, startup: disabled, environment: {FC: slow}}
+  slow: {command: [/bin/sh, -c, 'until [ -e go ]; do sleep 0.02; done; echo >&3; exec sleep 1000'], working-dir: "${env.TMPDIR}",
+    ready: {fd: 3}, startup: disabled, environment: {FC: slow}}
 """)
     r.wait_ready()
-    client = subprocess.Popen([harness.REEVECTL, "-s", r.socket, "start", "slow"], stdin=subprocess.DEVNULL,
+    client = subprocess.Popen([REEVECTL, "-s", r.socket, "start", "slow"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     r.wait_state("slow", "starting")
     client.kill()
     client.wait()
+    r.write("go", "")
     r.wait_state("slow", "ready")
     assert r.ctl("stop", "slow").returncode == 0
     assert not fc(r, "slow")
@@ -311,8 +310,6 @@ services:
 
 # R-94 R-80: many stops at one time are one stop with one result
 def test_stops_at_the_same_time_share_one_stop(reeve):
-    import subprocess
-    import harness
     r = reeve("""
 services:
   keep: {command: [/bin/sleep, "1000"]}
@@ -322,8 +319,8 @@ services:
     ready: {fd: 3}
 """)
     r.wait_ready()
-    many = [subprocess.Popen([harness.REEVECTL, "-s", r.socket, "stop", "a"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(6)]
-    assert [p.wait(20) for p in many] == [0] * 6
+    many = [subprocess.Popen([REEVECTL, "-s", r.socket, "stop", "a"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(6)]
+    assert [p.wait(20 * SLACK) for p in many] == [0] * 6
     assert r.read("terms") == "term\n"
     assert r.ctl("stop", "a").returncode == 0
     assert r.term() == 0
@@ -377,12 +374,16 @@ while True:
 # R-81 R-82: what could not be stopped stays ours, is named, and the next stop acts again
 @pytest.mark.pid1
 def test_a_hasty_stop_that_ran_out_may_be_asked_again(reeve):
-    r = reeve("services: {keep: {command: [/bin/sleep, '1000']}, a: {command: %s, stop: {signal: TERM, timeout: 2s}}}" % DEAF)
+    r = reeve("services: {keep: {command: [/bin/sleep, '1000']}, a: {command: %s, stop: {signal: TERM, timeout: 60s}}}" % DEAF)
     r.wait_ready()
     got = r.ctl("stop", "a", "--timeout", "200ms")
     assert got.returncode == 6, (got.returncode, got.stderr)
-    assert r.service("a")["state"] in ("stopping", "killing") and r.service("a")["pid"]
-    assert r.ctl("stop", "a").returncode == 0
+    a = r.service("a")
+    assert a["state"] == "stopping" and a["pid"]
+    again = subprocess.Popen([REEVECTL, "-s", r.socket, "stop", "a"], stdin=subprocess.DEVNULL)
+    until("the second to wait", lambda: has_socket(again.pid) and state_of(again.pid) == "S")
+    kill(a["pid"])
+    assert again.wait(20 * SLACK) == 0
     assert r.service("a")["state"] == "stopped"
     assert r.term() == 0
 
@@ -397,7 +398,7 @@ services:
 """ % DEAF)
     t = time.monotonic()
     assert r.wait() == 10
-    assert time.monotonic() - t < 8
+    assert time.monotonic() - t < 8 * SLACK
     err = r.stderr
     assert "c: failed: exited with 7 before it was ready" in err
     assert err.index("c: failed") < err.index("deaf: did not stop in time: killed") < err.index("a: stopped")
@@ -417,7 +418,7 @@ def test_a_daemon_that_leaves_with_0_before_it_is_ready_has_failed(reeve):
 
 # R-78 under load: orphans with other statuses end all the time while services end with theirs
 def test_each_of_many_gets_its_own_status_while_orphans_end_all_around(reeve):
-    r = reeve("services:\n  storm: {command: [/bin/sh, -c, 'while :; do (sh -c \"exit 99\" &); (setsid sh -c \"exit 98\" &); done']}\n" + "".join(
+    r = reeve("reeve: {on-boot-failure: continue}\nservices:\n  storm: {command: [/bin/sh, -c, 'while :; do (sh -c \"exit 99\" &); (setsid sh -c \"exit 98\" &); done']}\n" + "".join(
         "  s%d: {command: [/bin/sh, -c, 'sleep 0.%d; exit %d'], restart: {on: never}}\n" % (i, 2 + i % 5, 20 + i) for i in range(20)))
     for i in range(20):
         s = r.wait_state("s%d" % i, "failed", timeout=40)

@@ -141,7 +141,7 @@ def test_control_c_twice_ends_a_deaf_service_at_once(at_terminal):
     screen.type(b"\x03")
     until("the first", lambda: "SIGINT: stopping" in screen.read())
     screen.type(b"\x03")
-    r.wait(8)
+    r.wait()
     assert r.read("status") == str(128 + 2)
 
 

@@ -47,7 +47,7 @@ services:
     command: [%s, dump, '$${env.X}', 'a$${b}c', '${env.GIVEN}-${env.UNSET:-else}-$x-$$']
     working-dir: "${env.TMPDIR}"
     environment: {A: '$${env.X}', B: '${env.GIVEN}', C: '$${', D: '$$', E: '${env.EMPTY:-else}', F: '${env.EMPTY}'}
-    ready: {exec: [/usr/bin/test, '$${x} %%d', =, "\\x24{x} %%d"], timeout: 5s}
+    ready: {exec: [/usr/bin/test, '$${x} %%d', =, "\\x24{x} %%d"], timeout: 20s}
 """.replace('"\\x24{x} %%d"', "'$${x} %%d'") % DUMP, env={"GIVEN": "p%20q$HOME${env.A}", "EMPTY": ""})
     r.wait_ready()
     got = environment_of(r, "dump")

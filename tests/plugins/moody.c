@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <reeve/plugin.h>
@@ -78,7 +79,9 @@ static enum reeve_next misbehave(struct reeve_turn *t, const char *how)
 		signal(SIGSEGV, SIG_DFL); /* of a sanitizer, too */
 		raise(SIGSEGV);
 	}
-	if (strcmp(how, "abort") == 0)
+	if (strcmp(how, "abort-once") == 0) /* and is calm from then on */
+		mkdir(reeve_option_text(t, "calm"), 0700);
+	if (strncmp(how, "abort", strlen("abort")) == 0)
 		raise(SIGKILL);
 	if (strcmp(how, "exit") == 0)
 		_Exit(0);
