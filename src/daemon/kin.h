@@ -56,7 +56,7 @@ struct rv_reaper {
 	int children_fd;
 	bool met; /* our children were looked at since the last turn: enough for what is tried again */
 	bool heirs; /* some life has, or had, a main process that is not the first one */
-	bool childless; /* the last wait said so */
+	bool childless; /* the last wait said so, and none was added since */
 	pid_t doubted; /* a child of ours that has no environment now, 0: none; and since when */
 	rv_time doubted_since;
 	rv_time wait; /* RV_NEVER, or when a turn is due */

@@ -132,6 +132,7 @@ void rv_reaper_add_life(
 	struct rv_life *l = &r->lives[id];
 
 	assert(id < r->slots && !l->pid && pid > 0);
+	r->childless = false;
 	number_is_anothers(r, pid);
 	*l = (struct rv_life){.generation = generation,
 		.pid = pid,
@@ -149,6 +150,7 @@ void rv_reaper_add_life(
 void rv_reaper_add_helper(
 	struct rv_reaper *r, pid_t pid, void (*done)(void *arg, pid_t pid, rv_exit how), void *arg)
 {
+	r->childless = false;
 	number_is_anothers(r, pid);
 	if (!rv_pidmap_put(&r->known,
 		    &(struct rv_kinsman){.pid = pid,

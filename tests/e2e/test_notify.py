@@ -512,6 +512,18 @@ def test_its_death_is_the_death_of_the_service(reeve):
     assert r.term() == 0
 
 
+def test_each_life_is_followed_to_whom_it_names_also_where_nobody_else_runs(reeve):
+    r = forking(reeve, "leaves, session", more="restart: {on: failure, delay: 10ms}")
+    r.write("go", "")  # each first process leaves as soon as it has said it
+    for life in (1, 2):
+        until("its main process\n" + r.stderr, lambda: r.stderr.count("a: its main process is pid") == life)
+        now = r.wait_state("a", "ready")
+        assert now["generation"] == life
+        until("the plugin host to leave", lambda: children_of(r.pid) == [now["pid"]])
+        os.kill(now["pid"], 9)
+    assert r.term() == 0
+
+
 def test_one_whose_parent_stays_is_named_in_vain(reeve):
     r = forking(reeve, "stays", more="restart: never, on-give-up: ignore")
     first = r.wait_state("a", "ready")["pid"]

@@ -505,6 +505,32 @@ static void a_long_list_of_children_is_read_to_its_end(void **state)
 		;
 }
 
+/* Its parent ends at once, and the main process stays. */
+static const char leaves_an_orphan[] = PRELUDE
+	"if os.fork()==0:\n"
+	" if os.fork()==0: os.setsid(); tell('left'); time.sleep(1000)\n"
+	" os._exit(0)\n"
+	"os.wait(); time.sleep(1000)\n";
+
+/* Between two lives of the only service there is nobody to be waited for. */
+static void an_orphan_is_known_before_anybody_ended_also_when_there_was_no_child_at_all(
+	void **state)
+{
+	struct world *w = *state;
+	rv_time end = rv_now() + 20 * RV_SEC;
+	struct rv_proc p;
+
+	start(w, 0, 1, LIST("/bin/true"));
+	UNTIL(w, w->lives[0].gone);
+	assert_true(w->r->childless);
+	start_python(w, 0, 2, leaves_an_orphan);
+	while (!exists(w, "left") || !rv_proc_look(pid_in(w, "left"), &p) || p.parent != getpid()) {
+		assert_true(rv_now() < end);
+		nap();
+	}
+	assert_true(rv_reaper_owns(w->r, 0, p.pid));
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const pid_t *x = a, *y = b;
@@ -1144,6 +1170,7 @@ int main(void)
 		T(a_scrubbed_descendant_is_found_because_it_was_seen),
 		T(a_scrubbed_orphan_that_nobody_saw_is_told_by_its_output),
 		T(a_long_list_of_children_is_read_to_its_end),
+		T(an_orphan_is_known_before_anybody_ended_also_when_there_was_no_child_at_all),
 		T(without_children_files_the_slow_way_finds_the_same),
 		T(a_scrubbed_job_is_told_by_its_session),
 		T(a_group_that_does_not_empty_leads_to_who_holds_it),
