@@ -18,8 +18,9 @@
 #include "sys/fd.h"
 
 #define START_SLICE (5 * RV_MS) /* spawn no longer than this before the loop looks at the world */
+#define LATE	    (20 * RV_MS) /* who wakes so long after a deadline has stood still */
 
-enum { HISTORY = 256 };
+enum { HISTORY = 256, LOOKS = 2 };
 
 /* --- one turn --------------------------------------------------------------------------------- */
 
@@ -125,13 +126,14 @@ static bool arm(struct rv_engine *g)
 	return at_once;
 }
 
-/* The first that ended is dealt with at once; whoever is waited for ends alone. */
+/* The first that ended is dealt with at once; whoever is waited for ends alone. When somebody's time is over, all of them
+   are heard of before that is judged. */
 static void reap(struct rv_engine *g)
 {
 	if (!g->children_ended)
 		return;
 	g->children_ended = false;
-	if (!g->more_ended) {
+	if (!g->more_ended && rv_core_deadline(g->core) > rv_now()) {
 		g->more_ended = rv_reaper_first(g->world.reaper);
 		return;
 	}
@@ -148,6 +150,23 @@ static void reap_rest(struct rv_engine *g)
 	rv_reaper_turn(g->world.reaper);
 }
 
+/* The machine stood still, or we did (SIGSTOP, no turn on the processor): what was waited for may have come in time, and
+   the wait that a signal cut short has brought nothing of it. The world is looked at before anybody's time is over; and
+   once more, since some of what is read is told a turn later. */
+static bool must_look_first(struct rv_engine *g)
+{
+	rv_time deadline = rv_core_deadline(g->core);
+	bool late = deadline > 0 && deadline != RV_NEVER && rv_now() - deadline > LATE;
+
+	g->looks = late && g->looks < LOOKS ? g->looks + 1 : 0;
+	if (g->looks) {
+		ev_timer_stop(g->world.loop, &g->deadline);
+		ev_timer_set(&g->deadline, 0., 0.);
+		ev_timer_start(g->world.loop, &g->deadline);
+	}
+	return g->looks;
+}
+
 /* Before the loop sleeps: everything that the world told is applied, and what follows is done. It does not sleep while
    starts wait for their slice: what has been queued by then is applied when it has looked at the world. */
 static void turn(struct ev_loop *loop, ev_prepare *w, int revents)
@@ -156,7 +175,7 @@ static void turn(struct ev_loop *loop, ev_prepare *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (g->over)
+	if (g->over || must_look_first(g))
 		return;
 	reap(g);
 	do {

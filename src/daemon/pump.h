@@ -41,6 +41,7 @@ struct rv_engine {
 	ev_idle more; /* keeps the loop turning while starts wait */
 	bool children_ended;
 	bool more_ended; /* the first of them was dealt with, the rest not yet */
+	unsigned looks; /* late: how often the world was looked at before the deadlines are */
 	bool over;
 	bool commanded; /* `reeve -- CMD` */
 	int stop_signals, last_signal;

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness import until
+from harness import SLACK, seconds, state_of, until
 
 
 def test_a_program_that_loses_its_x_bit_between_two_lives_is_named(reeve):
@@ -87,6 +87,46 @@ services:
     r.wait_state("t", "failed")
     time.sleep(0.3)
     assert len(r.read("starts").split()) == 8
+    assert r.term() == 0
+
+
+STILL = """
+services:
+  fd: {command: [/bin/sh, -c, '%(leave)s; %(wait)s; echo >&3; %(stay)s'], ready: {fd: 3, timeout: %(time)s}%(more)s}
+  line: {command: [/bin/sh, -c, '%(leave)s; %(wait)s; echo it is there; %(stay)s'], ready: {log-line: there, timeout: %(time)s}%(more)s}
+  note: {command: [/bin/sh, -c, '%(leave)s; %(wait)s; %(note)s; %(stay)s'], ready: {notify: true, timeout: %(time)s}%(more)s}
+  task: {type: task, command: [/bin/sh, -c, '%(wait)s'], ready: {timeout: %(time)s}%(more)s}
+  other: {type: task, command: [/bin/sh, -c, '%(wait)s'], ready: {timeout: %(time)s}%(more)s}
+""" % {"wait": "until [ -e go ]; do sleep 0.02; done", "stay": "touch up.$$; while :; do sleep 0.02; done",
+       "leave": 'trap "touch asked.$$; until [ -e leave ]; do sleep 0.02; done; exit 0" TERM',
+       "note": 'python3 -c "import os, socket; socket.socket(1, 2).sendto(b\\"READY=1\\", os.environ[\\"NOTIFY_SOCKET\\"])"',
+       "time": seconds(1.5), "more": ', working-dir: "${env.TMPDIR}", stop: {timeout: %s}' % seconds(1.5)}
+
+
+# A machine without time for it, a debugger, `kill -STOP`: what happened in time is not late because it is heard of late.
+def test_what_came_while_reeve_stood_still_came_in_time(reeve):
+    def stands_still(write, came):
+        began = time.monotonic()
+        r.signal(signal.SIGSTOP)
+        until("reeve to stand still", lambda: state_of(r.pid) == "T")
+        r.write(write, "")
+        until("all that was waited for to come", came)
+        time.sleep(max(0, began + 2 * SLACK - time.monotonic()))  # until their time is over
+        r.signal(signal.SIGCONT)
+
+    def are(prefix):
+        return sum(name.startswith(prefix) for name in os.listdir(r.dir))
+
+    r = reeve(STILL)
+    until("all to start", lambda: len(r.services()) == 5 and all(s["pid"] for s in r.services().values()))
+    pids = {name: s["pid"] for name, s in r.services().items()}
+    stands_still("go", lambda: are("up.") == 3 and all(state_of(pids[n]) == "Z" for n in ("task", "other")))
+    r.wait_ready()
+    assert r.ctl("stop", "--all", "--no-wait").returncode == 0
+    until("all to be asked", lambda: are("asked.") == 3)
+    stands_still("leave", lambda: all(state_of(pids[n]) == "Z" for n in ("fd", "line", "note")))
+    until("all to be stopped", lambda: {r.service(n)["state"] for n in ("fd", "line", "note")} == {"stopped"})
+    assert "did not stop in time" not in r.stderr
     assert r.term() == 0
 
 
