@@ -48,6 +48,7 @@ def test_term_takes_it_down_in_reverse_and_leaves_nothing(fresh):
     assert s.run_code("1+1")[0]["text"] == "2"
     watch = Watch(outer_pids(s, s.pids()))
     watch.start()
+    harness.until("each to be seen", lambda: sorted(watch.lived) == SERVICES)
     assert s.term() == 0
     watch.join(10 * harness.SLACK)
     assert sorted(watch.gone) == SERVICES
