@@ -127,7 +127,7 @@ static void forget_shutdown(int fd)
 {
 	struct sockaddr nothing = {.sa_family = AF_UNSPEC};
 
-	connect(fd, &nothing, sizeof(nothing));
+	(void)connect(fd, &nothing, sizeof(nothing));
 }
 
 static bool reset_ip(struct rv_listener *l, struct rv_err *e)
