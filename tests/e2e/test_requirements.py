@@ -1,4 +1,5 @@
 """The table of tests/README.md tells the truth about where each requirement is shown."""
+import importlib.util
 import os
 import re
 
@@ -72,3 +73,12 @@ def test_each_test_that_is_to_see_a_mistake_exists():
     named = re.findall(r"^((?:e2e|stack|unit)/\S+)::(\w+)$|^(sim/\S+)$", text("faults/list.txt"), re.M)
     assert len(named) > 150
     assert [n for n in named if not (re.search(r"(?<!\w)%s(?!\w)" % n[1], text(n[0])) if n[0] else text(n[2]))] == []
+
+
+def test_each_mistake_still_has_its_place_in_the_code():
+    spec = importlib.util.spec_from_file_location("faults", os.path.join(TESTS, "faults", "run.py"))
+    faults = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(faults)
+    hunks = [(f.title, h) for f in faults.read_list() for h in f.hunks]
+    assert len(hunks) > 200
+    assert [(title, h.file, h.old) for title, h in hunks if len(h.places(text(os.path.join("..", h.file)))) != 1] == []

@@ -36,11 +36,15 @@ class Hunk:
     def __init__(self, file):
         self.file, self.old, self.new, self.before = file, [], [], None
 
+    def places(self, text):
+        """Where it stands in the lines of this text."""
+        lines, old = text.split("\n"), [line.strip() for line in self.old]
+        return [i for i in range(len(lines)) if [line.strip() for line in lines[i:i + len(old)]] == old]
+
     def plant(self):
         with open(os.path.join(COPY, self.file)) as f:
             self.before = f.read()
-        lines, old = self.before.split("\n"), [line.strip() for line in self.old]
-        at = [i for i in range(len(lines)) if [line.strip() for line in lines[i:i + len(old)]] == old]
+        lines, old, at = self.before.split("\n"), self.old, self.places(self.before)
         if len(at) != 1:
             return False
         indent = re.match(r"\s*", lines[at[0]])[0]
